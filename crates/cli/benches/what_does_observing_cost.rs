@@ -3,9 +3,10 @@
 //!
 //! Every round runs all subjects in turn: plain, with a preloaded library that only passes calls through, with one that
 //! also reads the clock twice per pair (x86-64; without that, holds cannot be measured), under `unc run`, under `unc
-//! run --no-hold`, and under Debian's `mutrace` if it is installed. Printed: the median of the rounds, and the median
-//! and quartiles of a subject's cost over the plain run of its round. Not measured: the startup of `unc` and the
-//! writing of its report. Needs a C compiler. `cargo bench -p uncontended-cli --bench what_does_observing_cost`
+//! run --no-hold` and `unc run --lock-order`, and under Debian's `mutrace` if it is installed. Printed: the median of
+//! the rounds, and the median and quartiles of a subject's cost over the plain run of its round. Not measured: the
+//! startup of `unc` and the writing of its report. Needs a C compiler. `cargo bench -p uncontended-cli --bench
+//! what_does_observing_cost`
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,6 +35,13 @@ fn main() {
         &subjects,
         &pair,
         &["1000"],
+        |cost, plain| cost - plain,
+    );
+    table(
+        "one lock, while another is held: ns for a lock and unlock",
+        &subjects,
+        &pair,
+        &["1", "nested"],
         |cost, plain| cost - plain,
     );
     let four = ["4", "300000"];
@@ -71,6 +79,7 @@ fn subjects(library: &Path, clock: &Path) -> Vec<Subject> {
         Subject { name: "two clock readings", before: vec![], preload: Some(clock.to_owned()) },
         Subject { name: "unc run", before: unc(&[]), preload: None },
         Subject { name: "unc run --no-hold", before: unc(&["--no-hold"]), preload: None },
+        Subject { name: "unc run --lock-order", before: unc(&["--lock-order"]), preload: None },
     ];
     if Command::new("mutrace").arg("--help").output().is_ok() {
         subjects.push(Subject { name: "mutrace", before: vec!["mutrace".into()], preload: None });

@@ -5,10 +5,10 @@
 //! the record alone, so it can be unit-tested, explored by the model checker, and run under Miri. [`generations`]:
 //! which lock an address is; [`events`]: acquired, blocked, released; [`waiters`]: the waiters of a lock, and since
 //! when it could have been taken; [`blame`]: the holds they waited for; [`shared`]: the same of read-write locks;
-//! [`recent`]: of returns from condition variables; [`rows`]: a thread's rows, found by address; [`calls`]: its
-//! calls, found by where they return to; [`stacks`]: the numbers of stacks; [`maps`]: the kernel's list of a
-//! process's mappings. What the observer asks about the process around it: [`slots`], a table of modules; [`segments`],
-//! [`symbols`], [`deadline`].
+//! [`recent`]: of returns from condition variables; [`nested`]: the locks held when another was taken; [`rows`]: a
+//! thread's rows, found by address; [`calls`]: its calls, found by where they return to; [`stacks`]: the numbers of
+//! stacks; [`maps`]: the kernel's list of a process's mappings. What the observer asks about the process around it:
+//! [`slots`], a table of modules; [`segments`], [`symbols`], [`deadline`].
 //! # Evidence
 //! Unit tests next to each file, `tests/model.rs`, and `tests/programs` observed by `unc run`.
 
@@ -23,6 +23,7 @@ mod free;
 pub mod generations;
 mod list;
 pub mod maps;
+pub mod nested;
 pub mod recent;
 mod releases;
 pub mod rows;

@@ -14,6 +14,8 @@ pub struct Recorder {
     pub thread: &'static Thread,
     /// Whether holds are recorded.
     pub holds: bool,
+    /// Whether it is recorded which locks are held while another is taken.
+    pub lock_order: bool,
 }
 
 /// The former name of [`Recorder`].

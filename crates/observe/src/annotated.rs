@@ -37,6 +37,7 @@ pub(crate) extern "C" fn acquired(lock: *mut Object, caller: Caller) {
             events::acquired(at, row);
         }
     }
+    at.took(row, true);
 }
 
 /// The program releases the lock only after this, so recording here still lengthens the hold.

@@ -80,6 +80,7 @@ impl Begun {
         }
         events::take(at.recorder(), mutex, at.site(), now);
         drop(busy);
+        at.took(mutex, true);
     }
 }
 

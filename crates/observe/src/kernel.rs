@@ -153,6 +153,19 @@ pub(crate) fn signal_stack() -> Option<libc::stack_t> {
     told.is_ok().then_some(stack)
 }
 
+/// Whether the calling thread is its process's only one, as `/proc` says; false if that is unknown.
+pub(crate) fn is_only_thread() -> bool {
+    /// Links of the directory without one for each thread.
+    const OTHER_LINKS: libc::nlink_t = 2;
+    // SAFETY: plain numbers (L5).
+    let mut facts: libc::stat = unsafe { std::mem::zeroed() };
+    let path = c"/proc/self/task".as_ptr() as usize;
+    let arguments = [libc::AT_FDCWD as usize, path, (&raw mut facts) as usize, 0, 0, 0];
+    // SAFETY: the path ends in NUL (L7), and there is room for the answer (L2).
+    let told = unsafe { call(libc::SYS_newfstatat, arguments) };
+    told.is_ok() && facts.st_nlink == OTHER_LINKS + 1
+}
+
 /// CPU time of the calling thread.
 pub(crate) fn thread_cpu_ns() -> u64 {
     let mut cpu = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -34,6 +34,7 @@ use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, Ordering::*, compiler_fence};
 use uncontended_events::calls::Calls;
 use uncontended_events::events::Blocked;
+use uncontended_events::nested::Nest;
 use uncontended_events::rows::{self, Rows, Slot, Table};
 use uncontended_events::site::{Recorder, Row, Site};
 use uncontended_sys::{clock, tls};
@@ -65,9 +66,10 @@ const MAPPED: usize = BEFORE + size_of::<Local>();
 pub(crate) struct Local {
     front: Front,
     calls: Calls,
+    nest: Nest,
 }
 
-/// All of it but the calls, for which the thread's stack may have no room.
+/// All of it but the calls and the nest, for which the thread's stack may have no room.
 #[repr(C)]
 pub(crate) struct Front {
     head: Head,
@@ -93,6 +95,8 @@ struct Head {
 const _: () = assert!(BEFORE.is_multiple_of(align_of::<Local>()), "I4");
 // SAFETY: the compiler checks the value: no call is known where all is zero (M1).
 const _: Calls = unsafe { std::mem::zeroed() };
+// SAFETY: the compiler checks the value: the thread holds no lock where all is zero (M1).
+const _: Nest = unsafe { std::mem::zeroed() };
 
 impl Deref for Local {
     type Target = Front;
@@ -230,13 +234,15 @@ impl Local {
         kernel::keep_from_children(memory, WIPED);
         // SAFETY: there are more bytes than that (M1, I4).
         let memory = unsafe { memory.add(BEFORE) }.cast::<Local>();
+        let flags = arena.header().flags.load(Relaxed);
         let front = Front {
             head: Head { ready: Own::new(true), alive: Own::new(true) },
             recorder: Recorder {
                 arena,
                 process,
                 thread,
-                holds: arena.header().flags.load(Relaxed) & layout::flag::NO_HOLD == 0,
+                holds: flags & layout::flag::NO_HOLD == 0,
+                lock_order: flags & layout::flag::LOCK_ORDER != 0,
             },
             busy_at: Own::new(0),
             rounds: Own::new(0),
@@ -244,7 +250,7 @@ impl Local {
             announced: Own::new(None),
             cancellable: Own::new(None),
         };
-        // SAFETY: fresh memory of this size (M1, I4), of which the rest is calls: zero, as they begin.
+        // SAFETY: fresh memory of this size (M1, I4), of which the rest is zero, as calls and nests begin.
         unsafe { memory.cast::<Front>().write(front) };
         await_end(memory.as_ptr());
         // SAFETY: just written; it lives until the thread's last destructor has run (I1).
@@ -450,6 +456,25 @@ impl Site for Here {
 }
 
 impl Here {
+    /// The thread took the lock of `row` by a call that `waits` without a limit.
+    #[inline(always)]
+    pub(crate) fn took(self, row: Row, waits: bool) {
+        if self.recorder().lock_order {
+            self.took_in_order(row, waits);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn took_in_order(self, row: Row, waits: bool) {
+        if self.is_here() {
+            let busy = self.begin();
+            let is_alone = || !sandbox::is_filtered() && kernel::is_only_thread();
+            self.local.nest.took(self, row, waits, is_alone);
+            drop(busy);
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn new_site(self) -> u32 {

@@ -39,6 +39,7 @@ fn acquire(mutex: *mut Object, caller: Caller, limit: Limit, lock: impl Fn() -> 
     if is_ours(tried) {
         if let Some((at, row)) = row(mutex, caller) {
             events::acquired(at, row);
+            at.took(row, limit == Limit::Never);
         }
         return tried;
     }
@@ -52,9 +53,10 @@ fn wait(mutex: *mut Object, caller: Caller, limit: Limit, lock: impl Fn() -> c_i
     let blocked = deadline::blocked(at, row, limit);
     let result = lock();
     if is_ours(result) {
-        blocked.acquired()
+        blocked.acquired();
+        at.took(row, limit == Limit::Never);
     } else {
-        blocked.gave_up()
+        blocked.gave_up();
     }
     result
 }
@@ -95,6 +97,7 @@ pub(crate) unsafe extern "C-unwind" fn trylock(mutex: *mut Object, caller: Calle
     if let Some((at, row)) = row(mutex, caller) {
         if is_ours(result) {
             events::acquired(at, row);
+            at.took(row, false);
         } else if result == EBUSY {
             events::try_failed(at, row.cell);
         }

@@ -45,6 +45,7 @@ fn acquire(
     match tried() {
         0 => {
             shared::acquired(at, rows, None);
+            at.took(rows.mine, limit == Limit::Never);
             return 0;
         }
         EBUSY => {}
@@ -59,9 +60,10 @@ fn acquire(
         return result;
     }
     if result == 0 {
-        shared::acquired(at, rows, Some(waiting))
+        shared::acquired(at, rows, Some(waiting));
+        at.took(rows.mine, limit == Limit::Never);
     } else {
-        shared::gave_up(at, rows, waiting, readers(lock, caller))
+        shared::gave_up(at, rows, waiting, readers(lock, caller));
     }
     result
 }
@@ -69,7 +71,10 @@ fn acquire(
 fn try_by(lock: *mut Object, side: Side, caller: Caller, result: c_int) -> c_int {
     if let Some((at, rows)) = rows(lock, side, caller) {
         match result {
-            0 => shared::acquired(at, rows, None),
+            0 => {
+                shared::acquired(at, rows, None);
+                at.took(rows.mine, false);
+            }
             EBUSY => events::try_failed(at, rows.mine.cell),
             _ => {}
         }

@@ -16,15 +16,17 @@ pub(crate) unsafe extern "C-unwind" fn lock(lock: *mut Object, caller: Caller) -
     // SAFETY: the program takes this lock, so it may be tried (P1, P3).
     if unsafe { host::pthread_spin_trylock(lock) } == 0 {
         events::acquired(at, row);
+        at.took(row, true);
         return 0;
     }
     let blocked = Blocked::begin(at, row);
     // SAFETY: the program's own call (P1).
     let result = unsafe { host::pthread_spin_lock(lock) };
     if result == 0 {
-        blocked.acquired()
+        blocked.acquired();
+        at.took(row, true);
     } else {
-        blocked.gave_up()
+        blocked.gave_up();
     }
     result
 }
@@ -34,7 +36,10 @@ pub(crate) unsafe extern "C-unwind" fn trylock(lock: *mut Object, caller: Caller
     let result = unsafe { host::pthread_spin_trylock(lock) };
     let found = here::row(lock as u64, SPIN, caller);
     match (found, result) {
-        (Some((at, row)), 0) => events::acquired(at, row),
+        (Some((at, row)), 0) => {
+            events::acquired(at, row);
+            at.took(row, false);
+        }
         (Some((at, row)), EBUSY) => events::try_failed(at, row.cell),
         _ => {}
     }

@@ -29,13 +29,13 @@ pub(crate) fn behind(deadlock: &Deadlock) -> Option<String> {
 }
 
 /// A thread, by its ID and name.
-fn named(tid: u32, name: &str) -> String {
+pub(crate) fn named(tid: u32, name: &str) -> String {
     let name = clean(name);
     if name.is_empty() { format!("thread {tid}") } else { format!("thread {tid} ({name})") }
 }
 
 /// The lock that a thread waits for, by its own number: a row may have several.
-fn lock(report: &RunReport, id: u64) -> String {
+pub(crate) fn lock(report: &RunReport, id: u64) -> String {
     let locks = report.processes.iter().flat_map(|process| &process.locks);
     let place = locks.into_iter().find(|lock: &&Lock| lock.id == id).map(place).unwrap_or_default();
     format!("lock #{id} ({place})")

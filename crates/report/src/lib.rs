@@ -8,6 +8,7 @@ pub mod findings;
 pub mod folded;
 pub mod history;
 pub mod html;
+mod inversions;
 pub mod json;
 mod only;
 pub mod perfetto;

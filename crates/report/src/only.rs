@@ -23,6 +23,9 @@ impl RunReport {
         self.culprits.retain(|culprit| culprit.locks.iter().any(|id| kept.contains(id)));
         let concerns = |lock: &u64| kept.contains(lock);
         self.deadlocks.retain(|deadlock| deadlock.threads.iter().any(|t| concerns(&t.lock)));
+        if let Some(order) = &mut self.lock_order {
+            order.inversions.retain(|found| found.threads.iter().any(|t| concerns(&t.taken)));
+        }
         self.only = Some(pattern.to_owned());
     }
 

@@ -6,6 +6,10 @@
 //! # Sources
 //! The definitions (blocked, wait, idle, hold, class) are those of ARCHITECTURE.md.
 
+mod cycles;
+
+pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
+
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -41,47 +45,12 @@ pub struct RunReport {
     /// Cycles of threads that waited for each other when the run ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deadlocks: Vec<Deadlock>,
+    /// Locks that were taken in two orders; none if that was not recorded (`--lock-order`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock_order: Option<LockOrder>,
     /// The pattern of `--only`: locks that do not match it are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<String>,
-}
-
-/// Threads each of which waits for a lock that the next one holds, and the last for one that the first holds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Deadlock {
-    /// Their process.
-    pub pid: u32,
-    /// The threads; at least one, which waits for a lock that it holds itself.
-    pub threads: Vec<Stuck>,
-    /// The other threads that wait for one of them, or for such a thread.
-    pub behind: u32,
-}
-
-/// A thread of a deadlock.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Stuck {
-    /// Its ID.
-    pub tid: u32,
-    /// Its name.
-    pub name: String,
-    /// The lock that it waits for.
-    pub lock: u64,
-    /// Whether it waits to share that lock with other readers.
-    pub shared: bool,
-    /// Whether its wait has a deadline.
-    pub has_deadline: bool,
-    /// How long it has waited.
-    pub wait_ns: u64,
-    /// Where it waits.
-    pub stack: Vec<Frame>,
-    /// The thread that it waits for: the next one's ID.
-    pub holder: u32,
-    /// Whether that thread holds the lock; if not, it is a writer that waits for it, before which no reader comes.
-    pub holds: bool,
-    /// Where that thread took the lock; empty if that was not recorded.
-    pub taken: Vec<Frame>,
-    /// How long that thread has held it, if known.
-    pub held_ns: Option<u64>,
 }
 
 /// Most culprits of a report.

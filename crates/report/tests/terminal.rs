@@ -148,3 +148,39 @@ fn deadlocks_come_first_with_the_stacks_of_all_threads() {
     report.keep_matching("two");
     assert_eq!(report.deadlocks.len(), 2);
 }
+
+/// An inversion of two threads, and more of them than are shown.
+#[test]
+fn locks_taken_in_two_orders_are_shown_with_both_stacks() {
+    let nested = |tid: u32, held: u64, taken: u64| Nested {
+        tid,
+        name: format!("worker-{tid}"),
+        held,
+        held_stack: vec![frame("lock_account", "bank.c", 30 + tid)],
+        taken,
+        taken_stack: vec![frame("transfer", "bank.c", 40 + tid)],
+    };
+    let inversion = |more: u64, threads: Vec<Nested>| Inversion { pid: 1, threads, more };
+    let mut report = run(&["bank"]);
+    let locks = [(1, "one"), (2, "two"), (3, "three")];
+    let locks = locks.map(|(id, function)| lock(id, Kind::Mutex, function));
+    report.processes = vec![process(1, locks.to_vec(), vec![])];
+    let unknown = Nested { held_stack: vec![], ..nested(12, 2, 1) };
+    let inversions = vec![inversion(1_234, vec![nested(11, 1, 2), unknown])];
+    report.lock_order = Some(LockOrder { sets: 5_678, lost: 9, is_complete: false, inversions });
+    check("lock_order_80", &report, &Options { width: 80, ..plain() });
+    let page = uncontended_report::html::run_page(&report);
+    for text in ["Lock order inversion", "lock_account", "1,234 other sets", "9 acquisitions"] {
+        assert!(page.contains(text), "{text}");
+    }
+    let order = report.lock_order.as_mut().unwrap();
+    let three = || vec![nested(11, 1, 2), nested(12, 2, 3), nested(13, 3, 1)];
+    order.inversions = (0..7).map(|_| inversion(0, three())).collect();
+    let text = render(&report, &plain());
+    assert_eq!(text.matches("Lock order inversion").count(), 5);
+    assert!(text.contains("… and 2 inversions"), "{text}");
+    report.keep_matching("one");
+    assert_eq!(report.lock_order.as_ref().unwrap().inversions.len(), 7);
+    report.keep_matching("none of these");
+    assert_eq!(report.lock_order.unwrap().inversions, []);
+}

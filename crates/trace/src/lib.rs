@@ -4,6 +4,8 @@
 //! [`reader`] reads it. The writer runs in the observed process; the reader trusts no byte.
 
 pub mod arena;
+#[cfg(not(unc_model))]
+mod fingerprint;
 pub mod histogram;
 pub mod layout;
 pub mod reader;

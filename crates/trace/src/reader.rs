@@ -12,12 +12,13 @@
 
 use crate::histogram::{COARSE, FINE, Scale};
 use crate::layout::{
-    self, Caused, Cell, Cold, Extreme, Header, LATE, Late, Lock, Module, Process, SITES, Stack,
-    Thread, UNIT, Unit, WaiterList,
+    self, Caused, Cell, Cold, Extreme, Header, Held, LATE, Late, Lock, Module, NESTED, Nested,
+    Process, SITES, Stack, Thread, UNIT, Unit, WaiterList,
 };
 pub use crate::records::{
-    CausedRecord, CellAt, CellRecord, ExtremeRecord, HoldRecord, LockRecord, ModuleRecord,
-    ProcessRecord, ThreadRecord, TimedOutRecord, TimesRecord, WantsRecord,
+    CausedRecord, CellAt, CellRecord, ExtremeRecord, HeldRecord, HoldRecord, LockRecord,
+    ModuleRecord, NestedRecord, ProcessRecord, ThreadRecord, TimedOutRecord, TimesRecord,
+    WantsRecord,
 };
 use std::cell::RefCell;
 use std::fmt;
@@ -36,6 +37,8 @@ pub struct Record<'b> {
     pub start_ticks: u64,
     /// Whether holds were recorded.
     pub holds: bool,
+    /// Whether it was recorded which locks were held while another was taken.
+    pub lock_order: bool,
     /// Events dropped because there was no room.
     pub dropped_room: u64,
     /// Events dropped because the thread was recording another one.
@@ -92,12 +95,14 @@ pub fn read(bytes: &[u8]) -> Result<Record<'_>, ReadError> {
         .map(|at| lists.process(at))
         .collect();
     processes.reverse();
+    let flags = view.u32(offset_of!(Header, flags));
     Ok(Record {
         clock: view.u32(offset_of!(Header, clock)),
         tick_ns: positive(offset_of!(Header, tick_ns)).unwrap_or(1.0),
         step_ns: positive(offset_of!(Header, step_ns)).unwrap_or(1.0),
         start_ticks: view.u64(offset_of!(Header, start_ticks)),
-        holds: view.u32(offset_of!(Header, flags)) & layout::flag::NO_HOLD == 0,
+        holds: flags & layout::flag::NO_HOLD == 0,
+        lock_order: flags & layout::flag::LOCK_ORDER != 0,
         dropped_room: view.u64(offset_of!(Header, dropped_room)),
         dropped_busy: view.u64(offset_of!(Header, dropped_busy)),
         negative: view.u64(offset_of!(Header, negative)),
@@ -283,6 +288,20 @@ impl<'b> View<'b> {
         arrivals.filter(|&arrival| arrival != 0).collect()
     }
 
+    fn nested(&self, at: usize) -> NestedRecord {
+        let count = self.u32(at + offset_of!(Nested, count)) as usize;
+        let held = (0..count.min(NESTED)).map(|nth| {
+            let at = at + offset_of!(Nested, held) + nth * size_of::<Held>();
+            let (lock, site) = (offset_of!(Held, lock), offset_of!(Held, site));
+            HeldRecord { lock: self.u32(at + lock), site: self.u32(at + site) }
+        });
+        NestedRecord {
+            lock: self.u32(at + offset_of!(Nested, lock)),
+            stack: self.u32(at + offset_of!(Nested, stack)),
+            held: held.collect(),
+        }
+    }
+
     fn holds(&self, at: usize) -> TimesRecord {
         let low: [u8; 4 * COARSE.buckets] =
             self.array(at + offset_of!(Cell, hold)).unwrap_or([0; 4 * COARSE.buckets]);
@@ -408,6 +427,10 @@ impl<'b> Lists<'b> {
             cells.push(CellAt { lock, unit: (cell / UNIT) as Unit });
         }
         cells.reverse();
+        let first = view.u32(at + offset_of!(Thread, nested));
+        let nested = self.list(first, offset_of!(Nested, next)).map(|at| view.nested(at));
+        let mut nested: Vec<NestedRecord> = nested.collect();
+        nested.reverse();
         ThreadRecord {
             tid: view.u32(at + offset_of!(Thread, tid)),
             name: String::from_utf8_lossy(name).into_owned(),
@@ -424,6 +447,8 @@ impl<'b> Lists<'b> {
                 .filter(|&since| since != 0),
             wants: self.wants(at),
             cells,
+            nested,
+            nested_lost: view.u64(at + offset_of!(Thread, nested_lost)),
         }
     }
 

@@ -84,6 +84,10 @@ pub struct ThreadRecord {
     pub wants: Option<WantsRecord>,
     /// Its cells, one for each lock, oldest first.
     pub cells: Vec<CellAt>,
+    /// The locks that it took while it held others, oldest first.
+    pub nested: Vec<NestedRecord>,
+    /// How often it did so without room to record which.
+    pub nested_lost: u64,
 }
 
 /// A wait for a lock that is in progress when the record ends.
@@ -150,6 +154,26 @@ pub struct CellRecord {
 pub struct HoldRecord {
     /// When it began, in ticks; none if that was not recorded.
     pub since: Option<u64>,
+    /// Stack of its acquisition; 0 if unknown.
+    pub site: u32,
+}
+
+/// A lock that a thread took while it held others.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NestedRecord {
+    /// The lock that it took.
+    pub lock: Unit,
+    /// Stack of the first such acquisition; 0 if unknown.
+    pub stack: u32,
+    /// The locks that it held, in the order in which they had been taken.
+    pub held: Vec<HeldRecord>,
+}
+
+/// A lock that a thread held while it took another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HeldRecord {
+    /// The lock.
+    pub lock: Unit,
     /// Stack of its acquisition; 0 if unknown.
     pub site: u32,
 }

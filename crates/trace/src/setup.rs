@@ -32,6 +32,8 @@ pub struct Setup {
     pub step_ns: f64,
     /// Whether holds are recorded.
     pub holds: bool,
+    /// Whether it is recorded which locks are held while another is taken.
+    pub lock_order: bool,
     /// Whether events are recorded from the start.
     pub enabled: bool,
     /// The size that the record may grow to, in bytes.
@@ -51,7 +53,9 @@ impl Setup {
         let units = |bytes: u64| {
             u32::try_from(bytes / layout::UNIT as u64).expect("at most 2^38 bytes").to_le_bytes()
         };
-        let flags = if self.holds { 0 } else { layout::flag::NO_HOLD };
+        let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
+        let flags = flag(!self.holds, layout::flag::NO_HOLD)
+            | flag(self.lock_order, layout::flag::LOCK_ORDER);
         put(offset_of!(Header, magic), &layout::MAGIC.to_le_bytes());
         put(offset_of!(Header, version), &layout::VERSION.to_le_bytes());
         put(offset_of!(Header, flags), &flags.to_le_bytes());
@@ -79,6 +83,7 @@ mod tests {
             tick_ns: 0.5,
             step_ns: 10.0,
             holds: false,
+            lock_order: true,
             enabled: true,
             capacity: 1 << 30,
             available: 1 << 20,
@@ -87,7 +92,8 @@ mod tests {
         let header = setup.bytes();
         bytes[..header.len()].copy_from_slice(&header);
         let record = crate::reader::read(&bytes).unwrap();
-        assert_eq!((record.tick_ns, record.start_ticks, record.holds), (0.5, 17, false));
+        assert_eq!((record.tick_ns, record.start_ticks), (0.5, 17));
+        assert_eq!((record.holds, record.lock_order), (false, true));
         assert!(record.processes.is_empty());
     }
 }

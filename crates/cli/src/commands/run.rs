@@ -17,6 +17,7 @@ Examples:
   unc run --json run.json -- ./server           the same as data
   unc run --for 10s --html run.html -- ./server observe a server for ten seconds, as a page
   unc run --delay 5s --for 10s -- ./server      the same, without its startup
+  unc run --lock-order -- ./program             which locks are taken in different orders?
   unc run --trace run.unc -- ./program          keep the record for `unc report run.unc`
 
 The program keeps its own input, output, signals and file descriptors. Ctrl-C and kill are passed on to it; \
@@ -53,6 +54,9 @@ pub(crate) struct Arguments {
     /// Do not record hold times, which cost one clock reading per acquisition
     #[arg(long)]
     no_hold: bool,
+    /// Report locks that threads took in different orders, which may deadlock
+    #[arg(long)]
+    lock_order: bool,
     /// Do not add this run to `unc history`
     #[arg(long)]
     no_history: bool,
@@ -76,6 +80,7 @@ impl Arguments {
             limit: self.limit,
             delay: self.delay,
             no_hold: self.no_hold,
+            lock_order: self.lock_order,
             json: self.json,
             html: self.html,
             trace: self.trace,

@@ -1,16 +1,16 @@
 //! The observer's cost on this machine, measured by `unc` running itself under the observer.
 
 use super::observer::Library;
-use super::record::Record;
+use super::record::{Kinds, Record};
 use std::process::{Command, ExitCode, Stdio};
 
 /// The hidden subcommand that measures and prints.
 pub(crate) const SUBCOMMAND: &str = "measure-observer-cost";
 
-/// Nanoseconds that an observed uncontended lock and unlock takes longer than a plain one; nothing if that cannot be
-/// measured.
-pub(crate) fn measure(library: &Library) -> Option<f64> {
-    let record = Record::small().ok()?;
+/// Nanoseconds that an uncontended lock and unlock takes longer than a plain one where `kinds` are recorded; nothing if
+/// that cannot be measured.
+pub(crate) fn measure(library: &Library, kinds: Kinds) -> Option<f64> {
+    let record = Record::small(kinds).ok()?;
     let mut own = Command::new("/proc/self/exe");
     own.arg(SUBCOMMAND).stdin(Stdio::null()).stderr(Stdio::null());
     own.env("LD_PRELOAD", library.preload(None)).env(Record::VARIABLE, record.path());

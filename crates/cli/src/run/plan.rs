@@ -1,5 +1,6 @@
 //! What `unc run` is to do, as plain data without flags.
 
+use super::record::Kinds;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,6 +17,8 @@ pub(crate) struct Plan {
     pub(crate) delay: Option<Duration>,
     /// Whether to leave out hold times.
     pub(crate) no_hold: bool,
+    /// Whether to record which locks are held while another is taken.
+    pub(crate) lock_order: bool,
     /// Where to write the report as JSON.
     pub(crate) json: Option<PathBuf>,
     /// Where to write it as a page.
@@ -33,6 +36,11 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// What is recorded besides waits.
+    pub(crate) fn kinds(&self) -> Kinds {
+        Kinds { holds: !self.no_hold, lock_order: self.lock_order }
+    }
+
     /// Whether any report is shown, written or kept.
     pub(crate) fn wants_report(&self) -> bool {
         let files = [&self.json, &self.html, &self.trace];

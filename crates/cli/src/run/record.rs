@@ -27,6 +27,15 @@ const FIRST: u64 = 1 << 20;
 const FIXED: u64 = 64 << 20;
 const MOST: u64 = 1 << 30;
 
+/// What is recorded besides waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kinds {
+    /// How long locks are held.
+    pub(crate) holds: bool,
+    /// Which locks are held while another is taken.
+    pub(crate) lock_order: bool,
+}
+
 /// The record of one run.
 #[derive(Debug)]
 pub(crate) struct Record {
@@ -37,19 +46,19 @@ pub(crate) struct Record {
 impl Record {
     /// The environment variable through which a program finds its record.
     pub(crate) const VARIABLE: &str = "UNC_RECORD";
-    /// Creates an empty record: `holds` says whether to record holds, `enabled` whether to start recording at once.
-    pub(crate) fn create(holds: bool, enabled: bool) -> io::Result<Self> {
+    /// Creates an empty record of these kinds, switched on at once if `enabled`.
+    pub(crate) fn create(kinds: Kinds, enabled: bool) -> io::Result<Self> {
         let most = (memory::spare() / 4).clamp(FIXED, MOST) / FIRST * FIRST;
         let first = if memfd::can_populate() { FIRST } else { FIXED };
-        Self::with_room(first, most, holds, enabled)
+        Self::with_room(first, most, kinds, enabled)
     }
 
     /// Creates a record for a few events.
-    pub(crate) fn small() -> io::Result<Self> {
-        Self::with_room(1 << 20, 1 << 20, true, true)
+    pub(crate) fn small(kinds: Kinds) -> io::Result<Self> {
+        Self::with_room(1 << 20, 1 << 20, kinds, true)
     }
 
-    fn with_room(available: u64, capacity: u64, holds: bool, enabled: bool) -> io::Result<Self> {
+    fn with_room(available: u64, capacity: u64, kinds: Kinds, enabled: bool) -> io::Result<Self> {
         let source = clock::best();
         clock::select(source);
         let file = memfd::create(c"uncontended-record")?;
@@ -63,7 +72,8 @@ impl Record {
             start_ticks,
             tick_ns,
             step_ns,
-            holds,
+            holds: kinds.holds,
+            lock_order: kinds.lock_order,
             enabled,
             capacity,
             available,
@@ -126,9 +136,11 @@ impl Record {
 mod tests {
     use super::*;
 
+    const KINDS: Kinds = Kinds { holds: true, lock_order: false };
+
     #[test]
     fn a_fresh_record_is_read_as_empty() {
-        let record = Record::create(true, false).unwrap();
+        let record = Record::create(KINDS, false).unwrap();
         let bytes = record.read().unwrap();
         let read = reader::read(&bytes).unwrap();
         assert!(read.processes.is_empty() && read.holds);
@@ -137,7 +149,7 @@ mod tests {
 
     #[test]
     fn what_was_given_out_is_read_as_far_as_there_is_memory() {
-        let record = Record::create(true, true).unwrap();
+        let record = Record::create(KINDS, true).unwrap();
         for (units, bytes) in [(100, 6400), (u32::MAX, FIRST as usize)] {
             record.file.write_all_at(&u32::to_le_bytes(units), ALLOCATED_AT).unwrap();
             assert_eq!(record.read().unwrap().len(), bytes);

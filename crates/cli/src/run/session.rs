@@ -4,7 +4,7 @@ use super::futex::FutexWatch;
 use super::observer::Library;
 use super::output::Output;
 use super::program::{self, Missing};
-use super::record::Record;
+use super::record::{Kinds, Record};
 use super::supervise::{self, Schedule};
 use super::threads::ThreadWatch;
 use crate::console::complain;
@@ -31,9 +31,9 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let signals =
         Signals::block(&supervise::TAKEN).map_err(|error| own("block signals", &error))?;
     let mut record =
-        Record::create(!plan.no_hold, plan.delay.is_none()).map_err(|error| no_record(&error))?;
+        Record::create(plan.kinds(), plan.delay.is_none()).map_err(|error| no_record(&error))?;
     let (library, cost_ns_per_pair) =
-        library().map_err(|error| own("place the observer", &error))?;
+        library(plan.kinds()).map_err(|error| own("place the observer", &error))?;
     if let Some(obstacle) = obstacle {
         eprintln!("unc: {} runs unobserved: {}", name.to_string_lossy(), obstacle.reason());
     }
@@ -107,14 +107,14 @@ fn refuse_if_ended(signals: &Signals) -> Result<(), Refusal> {
 
 /// The observer, where the loader can open it, and its cost. If it cannot be loaded from the cache directory (mounted
 /// `noexec`, say), nothing can be measured, and it is loaded from memory instead.
-fn library() -> std::io::Result<(Library, Option<f64>)> {
+fn library(kinds: Kinds) -> std::io::Result<(Library, Option<f64>)> {
     let library = Library::place()?;
-    let cost = super::cost::measure(&library);
+    let cost = super::cost::measure(&library, kinds);
     if cost.is_some() {
         return Ok((library, cost));
     }
     let in_memory = Library::in_memory()?;
-    let cost = super::cost::measure(&in_memory);
+    let cost = super::cost::measure(&in_memory, kinds);
     Ok((if cost.is_some() { in_memory } else { library }, cost))
 }
 

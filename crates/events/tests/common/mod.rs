@@ -42,7 +42,7 @@ pub(crate) fn image(room: u32) -> (Arena, &'static Process) {
 pub(crate) fn recorder((arena, process): (Arena, &'static Process)) -> &'static Recorder {
     let (unit, thread) = arena.make::<Thread>().expect("room for the thread");
     arena.push::<Thread>(&process.threads, unit);
-    Box::leak(Box::new(Recorder { arena, process, thread, holds: true }))
+    Box::leak(Box::new(Recorder { arena, process, thread, holds: true, lock_order: true }))
 }
 
 /// A thread, with a clock that the checker does not explore.

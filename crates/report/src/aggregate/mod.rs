@@ -10,6 +10,7 @@ mod coverage;
 mod deadlocks;
 mod distribution;
 mod locks;
+mod order;
 mod stacks;
 mod threads;
 mod times;
@@ -53,7 +54,7 @@ pub fn report(
 ) -> Result<RunReport, ReadError> {
     let record = reader::read(record)?;
     let mut processes: Vec<Process> = Vec::new();
-    let (mut followed, mut stuck) = (Vec::new(), Vec::new());
+    let (mut followed, mut stuck, mut orders) = (Vec::new(), Vec::new(), Vec::new());
     // The kernel's figures belong to a process's last image.
     let mut told = HashSet::new();
     for image in record.processes.iter().rev() {
@@ -61,6 +62,9 @@ pub fn report(
         let rows = locks::rows(&record, image, facts.wall_ns, &mut stacks);
         followed.push(rows.followed);
         stuck.push(deadlocks::deadlocks(&record, image, facts.wall_ns, &rows.units, &mut stacks));
+        if record.lock_order {
+            orders.push(order::order(image, &rows.units, &mut stacks));
+        }
         let last = told.insert(image.pid);
         let mut threads = threads::rows(&record, image, &facts, last);
         for thread in threads.iter_mut().filter(|thread| thread.wait_ns.is_some()) {
@@ -69,11 +73,7 @@ pub fn report(
         }
         let (pid, command) = (image.pid, image.command.clone());
         let mut process = Process { pid, command, locks: rows.locks, threads };
-        let lived_ns = process.lived_ns(facts.wall_ns) as f64;
-        for lock in &mut process.locks {
-            let waited = lock.wait_ns.as_ref();
-            lock.wait_share = waited.map(|wait| wait.total as f64 / lived_ns);
-        }
+        set_wait_shares(&mut process, facts.wall_ns);
         processes.push(process);
     }
     processes.reverse();
@@ -82,6 +82,7 @@ pub fn report(
         lock.id = id;
     }
     let deadlocks = deadlocks::numbered(stuck.into_iter().rev(), &processes);
+    let lock_order = record.lock_order.then(|| order::joined(orders.into_iter().rev(), &processes));
     processes.extend(threads::unobserved(&facts, &told));
     let gaps = Gaps {
         no_hold: !record.holds,
@@ -108,12 +109,21 @@ pub fn report(
         findings: Vec::new(),
         culprits: Vec::new(),
         deadlocks,
+        lock_order,
         only: None,
     };
     report.findings = findings::find(&report);
     report.culprits = blame::culprits(&report.processes, followed);
     report.culprits.truncate(CULPRITS);
     Ok(report)
+}
+
+/// Sets the share that each lock's waiting has of the time of the process's threads.
+fn set_wait_shares(process: &mut Process, wall_ns: u64) {
+    let lived_ns = process.lived_ns(wall_ns) as f64;
+    for lock in &mut process.locks {
+        lock.wait_share = lock.wait_ns.as_ref().map(|wait| wait.total as f64 / lived_ns);
+    }
 }
 
 fn clock(record: &Record<'_>) -> Clock {

@@ -3,6 +3,7 @@
 use super::{Page, list, sections, stacks, timeline};
 use crate::deadlocks::{remark, title};
 use crate::findings::{TRY, tried_by};
+use crate::inversions::{self, seen};
 use crate::rows;
 use crate::run::RunReport;
 use crate::terminal::{REMARK, about, command_line, ended, futex_waiting, observer, several};
@@ -38,10 +39,7 @@ pub fn run_page(report: &RunReport) -> String {
         };
         page.section("Findings", "", &tried)
     };
-    for deadlock in &report.deadlocks {
-        let content = stacks::deadlock(report, deadlock);
-        page = page.section(title(deadlock), remark(deadlock), &content);
-    }
+    page = deadlocks(page, report);
     if !report.culprits.is_empty() {
         let remark = format!("Code by its {REMARK}.");
         page = page.section("Culprits", &remark, &sections::culprits(report));
@@ -65,16 +63,30 @@ pub fn run_page(report: &RunReport) -> String {
             &sections::threads(report),
         );
     }
-    let mut seen = report.coverage.unseen.clone();
+    let mut unseen = report.coverage.unseen.clone();
     if let Some(share) = report.coverage.futex_share_unaccounted {
-        seen.push(futex_waiting(share));
+        unseen.push(futex_waiting(share));
     }
-    seen.push(observer(report));
+    unseen.extend(report.lock_order.as_ref().map(seen));
+    unseen.push(observer(report));
     let sites = sections::futex_sites(report);
     page.section(
         "Coverage",
         "What this run could not see, and what observing cost.",
-        &html! { (list(&seen, false)) (sites) },
+        &html! { (list(&unseen, false)) (sites) },
     )
     .html()
+}
+
+/// The cycles of waits, and those that the order of the locks allows.
+fn deadlocks(mut page: Page, report: &RunReport) -> Page {
+    for deadlock in &report.deadlocks {
+        let content = stacks::deadlock(report, deadlock);
+        page = page.section(title(deadlock), remark(deadlock), &content);
+    }
+    for inversion in report.lock_order.iter().flat_map(|order| &order.inversions) {
+        let content = stacks::inversion(report, inversion);
+        page = page.section(inversions::TITLE, inversions::REMARK, &content);
+    }
+    page
 }

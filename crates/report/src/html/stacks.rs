@@ -1,8 +1,9 @@
 //! The worst cases of a row with the stacks of all threads involved.
 
 use crate::deadlocks::{behind, holder, waits};
+use crate::inversions::{advice, held, taken};
 use crate::rows::{Row, function, source};
-use crate::run::{Deadlock, Distribution, Frame, RunReport};
+use crate::run::{Deadlock, Distribution, Frame, Inversion, RunReport};
 use crate::terminal::{cause, ended_by, lost, member, several};
 use maud::{Markup, html};
 use uncontended_figures::duration;
@@ -52,6 +53,18 @@ pub(super) fn deadlock(report: &RunReport, deadlock: &Deadlock) -> Markup {
             @if thread.taken.is_empty() { div class="remark" { (holder(deadlock, thread)) } }
         }
         @if let Some(behind) = behind(deadlock) { p class="remark" { (behind) } }
+    }
+}
+
+/// A lock order inversion: each thread with the stacks of both acquisitions.
+pub(super) fn inversion(report: &RunReport, inversion: &Inversion) -> Markup {
+    html! {
+        @for thread in &inversion.threads {
+            (stack(&held(report, thread), &thread.held_stack))
+            @if thread.held_stack.is_empty() { div class="remark" { (held(report, thread)) } }
+            (stack(&taken(report, thread), &thread.taken_stack))
+        }
+        p class="remark" { (advice(inversion)) }
     }
 }
 

@@ -2,15 +2,16 @@
 //!
 //! # Contract
 //! Tables are aligned, figures carry their units, and no line exceeds the requested width if a column can shrink.
-//! Deadlocks come first, then the code that made threads wait, then the locks, by total wait. What else is most
-//! important comes last, where a terminal ends: what could not be seen, then the findings. Colour only on request; the
-//! caller checks the terminal and `NO_COLOR`.
+//! Deadlocks come first, and locks taken in two orders, then the code that made threads wait, then the locks, by total
+//! wait. What else is most important comes last, where a terminal ends: what could not be seen, then the findings.
+//! Colour only on request; the caller checks the terminal and `NO_COLOR`.
 //! # Evidence
 //! `tests/terminal.rs`: whole reports compared with golden texts.
 
 mod culprits;
 mod deadlocks;
 mod history;
+mod inversions;
 mod locks;
 mod threads;
 mod worst;
@@ -21,6 +22,7 @@ pub(crate) use threads::own_switches;
 pub(crate) use worst::{cause, ended_by, lost, member};
 
 use crate::findings::{TRY, tried_by};
+use crate::inversions::seen;
 use crate::rows;
 use crate::run::RunReport;
 use uncontended_figures::text::{clean, fit, wrap};
@@ -50,6 +52,7 @@ pub fn render(report: &RunReport, options: &Options) -> String {
     let rows = rows::rows(report);
     let mut text = head(report, options, paint);
     text.push_str(&deadlocks::deadlocks(report, options, paint));
+    text.push_str(&inversions::inversions(report, options, paint));
     text.push_str(&culprits::culprits(report, options, paint));
     text.push_str(&locks::locks(report, &rows, options, paint));
     text.push_str(&worst::cases(&rows, options, paint));
@@ -132,6 +135,9 @@ fn coverage(report: &RunReport, options: &Options, paint: Paint) -> String {
         text.push_str(&wrap(&futex_waiting(share), "  · ", options.width));
     }
     text.push_str(&worst::futex_sites(report, options));
+    if let Some(order) = &report.lock_order {
+        text.push_str(&wrap(&seen(order), "  · ", options.width));
+    }
     text.push_str(&wrap(&observer(report), "  · ", options.width));
     text
 }

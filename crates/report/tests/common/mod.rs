@@ -35,6 +35,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
         findings: vec![],
         culprits: vec![],
         deadlocks: vec![],
+        lock_order: None,
         only: None,
     }
 }

@@ -25,6 +25,7 @@ impl Writer {
             tick_ns: 0.5,
             step_ns: 5.0,
             holds: true,
+            lock_order: false,
             enabled: true,
             capacity: 1 << 30,
             available: 1 << 30,

@@ -1,0 +1,52 @@
+//! Lock order in words, the same in every form of a report.
+
+use crate::deadlocks::{lock, named};
+use crate::run::{Inversion, LockOrder, Nested, RunReport};
+use crate::terminal::several;
+
+/// What the block is called.
+pub(crate) const TITLE: &str = "Lock order inversion";
+
+/// How to read the block.
+pub(crate) const REMARK: &str = "may deadlock: each takes what the next one may hold";
+
+/// The lock that a thread held: the title of the stack of its acquisition.
+pub(crate) fn held(report: &RunReport, thread: &Nested) -> String {
+    let took = if thread.held_stack.is_empty() { "" } else { ", taken in" };
+    format!("{} held {}{took}", named(thread.tid, &thread.name), lock(report, thread.held))
+}
+
+/// The lock that it took meanwhile: the title of that stack.
+pub(crate) fn taken(report: &RunReport, thread: &Nested) -> String {
+    format!("and took {} in", lock(report, thread.taken))
+}
+
+/// What else the same code did, and what would prevent a deadlock.
+pub(crate) fn advice(inversion: &Inversion) -> String {
+    let more = match inversion.more {
+        0 => String::new(),
+        more => {
+            let sets = several(more, "other set", "other sets");
+            format!("The same code took {sets} of locks in these orders. ")
+        }
+    };
+    format!("{more}Take these locks in the same order everywhere, or never two at a time.")
+}
+
+/// What was looked at, in sentences.
+pub(crate) fn seen(order: &LockOrder) -> String {
+    let sets = several(order.sets, "set of locks", "sets of locks");
+    let found = match order.inversions.len() {
+        0 => "no two threads took the same locks in different orders".to_owned(),
+        found => several(found as u64, "inversion", "inversions"),
+    };
+    let mut text = format!("Lock order: {found}, of {sets} held together.");
+    if order.lost > 0 {
+        let lost = several(order.lost, "acquisition", "acquisitions");
+        text.push_str(&format!(" {lost} with locks held found no room and were not compared."));
+    }
+    if !order.is_complete {
+        text.push_str(" There were too many combinations to compare them all.");
+    }
+    text
+}
