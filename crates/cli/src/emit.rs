@@ -39,11 +39,15 @@ pub(crate) fn after_run(
     }
     let data = outputs.json.map(|output| output.write(&[&json(&report)?]));
     let page = outputs.html.map(|output| output.write(&[html::run_page(&report).as_bytes()]));
-    if !plan.quiet {
+    let written = outputs.report.map(|output| {
+        let look = terminal::Options { top: plan.top, ..terminal::Options::default() };
+        output.write(&[terminal::render(&report, &look).as_bytes()])
+    });
+    if !plan.quiet && written.is_none() {
         // If stderr is closed, the report has no reader.
         let _ = std::io::stderr().write_all(text(&report, plan.top, &std::io::stderr()).as_bytes());
     }
-    [kept, data, page].into_iter().flatten().collect()
+    [kept, data, page, written].into_iter().flatten().collect()
 }
 
 /// Keeps the locks that match `--only`, or says that none does.

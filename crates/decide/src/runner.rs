@@ -91,6 +91,11 @@ impl Prepared {
 }
 
 impl Prepared {
+    /// The program, or the shell with the line, and its arguments; never empty.
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
     /// Whether its program cannot be found, which suggests that the line is an argument of the previous command.
     pub fn is_no_program(&self, launch: &Launch) -> bool {
         let Some(program) = self.words.first().filter(|_| !self.shell) else { return false };

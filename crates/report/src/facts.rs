@@ -38,6 +38,22 @@ pub struct Facts {
     pub unobserved: Option<String>,
     /// Futex waiting as the kernel saw it; needs root.
     pub futex: Option<FutexFacts>,
+    /// The load whose end ended the program.
+    #[serde(default)]
+    pub load: Option<LoadFacts>,
+}
+
+/// A command that used the program, and whose end ended it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadFacts {
+    /// The command line, as given.
+    pub command: String,
+    /// Its exit status; 128 + the signal's number if a signal ended it.
+    pub exit_status: i32,
+    /// From the start of the program to the start of the load.
+    pub begun_ns: u64,
+    /// From the start of the program to the end of the load.
+    pub ended_ns: u64,
 }
 
 /// A program that did not record when it was sampled.

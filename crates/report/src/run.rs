@@ -10,6 +10,7 @@ mod cycles;
 
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
 
+use crate::facts::LoadFacts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -29,6 +30,9 @@ pub struct RunReport {
     pub signal: Option<i32>,
     /// From the start of the program to its end.
     pub wall_ns: u64,
+    /// The command that used the program, and whose end ended it (`--load`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadFacts>,
     /// The clock behind every time.
     pub clock: Clock,
     /// One entry per program image that ran: each fork and each exec starts a new one.

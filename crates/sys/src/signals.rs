@@ -5,8 +5,13 @@
 //! their origin. The mask from before is kept for the programs that this process starts. A signal that our caller
 //! ignores stays ignored: the kernel drops it and `wait` never returns it.
 
+//! # Invariants
+//! I1: between fork and exec, the child makes one system call, which changes nothing of its parent's.
+
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
 use std::time::Duration;
 
 /// A signal and its origin.
@@ -63,6 +68,20 @@ impl Signals {
     /// The mask from before [`Signals::block`].
     pub(crate) fn before(&self) -> &libc::sigset_t {
         &self.before
+    }
+
+    /// Makes a command start with that mask.
+    pub fn unblock_in(&self, command: &mut Command) {
+        let before = self.before;
+        let unblock = move || {
+            // SAFETY: an initialised mask; the old one is not requested (L2). It is async-signal-safe.
+            match unsafe { libc::sigprocmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) } {
+                0 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            }
+        };
+        // SAFETY: the closure keeps I1.
+        unsafe { command.pre_exec(unblock) };
     }
 
     /// The next of the blocked signals, or `None` after `timeout`.

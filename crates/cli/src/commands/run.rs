@@ -1,6 +1,7 @@
 //! `unc run`: runs a program under the observer and reports where its threads waited.
 
 use crate::console::complain;
+use crate::run::load::LoadPlan;
 use crate::run::plan::{Plan, Refusal};
 use crate::run::session;
 use clap::Args;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use uncontended_decide::Failure;
+use uncontended_decide::runner::{Launch, Prepared};
 use uncontended_figures::read;
 
 const EXAMPLES: &str = "\
@@ -16,6 +18,8 @@ Examples:
   unc run -- sort --parallel=4 big.txt          where do the threads of sort wait?
   unc run --json run.json -- ./server           the same as data
   unc run --for 10s --html run.html -- ./server observe a server for ten seconds, as a page
+  unc run --load './client 9000' --ready 'nc -z localhost 9000' -- ./server 9000
+                                                observe a server while a client uses it
   unc run --delay 5s --for 10s -- ./server      the same, without its startup
   unc run --lock-order -- ./program             which locks are taken in different orders?
   unc run --trace run.unc -- ./program          keep the record for `unc report run.unc`
@@ -23,7 +27,7 @@ Examples:
 The program keeps its own input, output, signals and file descriptors. Ctrl-C and kill are passed on to it; \
 then the report is printed.
 
-Exit status: the program's own; 128 + N if signal N ended it; 127 not found; 126 not executable; \
+Exit status: the program's own, or with --load the load's; 128 + N if signal N ended it; 127 not found; 126 not executable; \
 125 if `unc` failed (also if the program exited with 0 but an output file could not be written).";
 
 /// Run a program and report how long its threads waited for each lock, and why
@@ -36,12 +40,21 @@ pub(crate) struct Arguments {
     /// Write the report as a self-contained HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Write the report as text, instead of printing it
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     /// Keep the record, for `unc report`
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// End the program with SIGTERM after this time (500ms, 10s, 2m)
     #[arg(long = "for", value_name = "DURATION", value_parser = read::duration)]
     limit: Option<Duration>,
+    /// End the program when this command, which uses it, has ended; its exit status is that of `unc`
+    #[arg(long, value_name = "COMMAND")]
+    load: Option<String>,
+    /// Start the load when this command succeeds, tried every 50 ms for at most a minute
+    #[arg(long, value_name = "COMMAND", requires = "load")]
+    ready: Option<String>,
     /// Start recording after this time
     #[arg(long, value_name = "DURATION", value_parser = read::duration)]
     delay: Option<Duration>,
@@ -74,8 +87,8 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn plan(self) -> Plan {
-        Plan {
+    fn plan(self) -> Result<Plan, Failure> {
+        Ok(Plan {
             command: self.command,
             limit: self.limit,
             delay: self.delay,
@@ -83,18 +96,20 @@ impl Arguments {
             lock_order: self.lock_order,
             json: self.json,
             html: self.html,
+            report: self.report,
             trace: self.trace,
             only: self.only,
             top: self.top,
             no_history: self.no_history,
             quiet: self.quiet,
-        }
+            load: self.load.map(|client| load(&client, self.ready.as_deref())).transpose()?,
+        })
     }
 
     pub(crate) fn execute(self) -> ExitCode {
         let outcome = refuse_flag(&self)
             .and_then(|()| refuse_stdout(&self))
-            .and_then(|()| session::run(&self.plan()));
+            .and_then(|()| session::run(&self.plan()?));
         match outcome {
             Ok(status) => ExitCode::from(status),
             Err(refusal) => {
@@ -117,9 +132,28 @@ fn refuse_flag(arguments: &Arguments) -> Result<(), Refusal> {
     }
 }
 
+/// The commands of a load, whose programs must be there before anything starts.
+fn load(client: &str, ready: Option<&str>) -> Result<LoadPlan, Failure> {
+    let launch = Launch::default();
+    let command = |flag: &str, line: &str| {
+        let prepared = Prepared::from_line(line, &launch)?;
+        if prepared.is_no_program(&launch) {
+            let cause = format!("{flag} '{line}': its program was not found; nothing was started");
+            return Err(Failure::new(cause, "give its path, or a name that is in PATH"));
+        }
+        Ok(prepared)
+    };
+    let ready = ready.map(|line| command("--ready", line)).transpose()?;
+    Ok(LoadPlan { ready, client: command("--load", client)? })
+}
+
 fn refuse_stdout(arguments: &Arguments) -> Result<(), Refusal> {
-    let outputs =
-        [("--json", &arguments.json), ("--html", &arguments.html), ("--trace", &arguments.trace)];
+    let outputs = [
+        ("--json", &arguments.json),
+        ("--html", &arguments.html),
+        ("--report", &arguments.report),
+        ("--trace", &arguments.trace),
+    ];
     for (flag, path) in outputs {
         if path.as_ref().is_some_and(|path| path.as_os_str() == "-") {
             let cause = format!("{flag} - is refused: stdout belongs to the program");

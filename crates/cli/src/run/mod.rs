@@ -2,6 +2,7 @@
 
 pub(crate) mod cost;
 mod futex;
+pub(crate) mod load;
 mod observer;
 pub(crate) mod output;
 pub(crate) mod plan;

@@ -1,5 +1,6 @@
 //! What `unc run` is to do, as plain data without flags.
 
+use super::load::LoadPlan;
 use super::record::Kinds;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,10 +24,14 @@ pub(crate) struct Plan {
     pub(crate) json: Option<PathBuf>,
     /// Where to write it as a page.
     pub(crate) html: Option<PathBuf>,
+    /// Where to write it as text, instead of the terminal.
+    pub(crate) report: Option<PathBuf>,
     /// Where to keep the record.
     pub(crate) trace: Option<PathBuf>,
     /// Shows only locks whose kind, address or code contains this.
     pub(crate) only: Option<String>,
+    /// The load whose end ends the program.
+    pub(crate) load: Option<LoadPlan>,
     /// How many locks to show.
     pub(crate) top: usize,
     /// Whether to leave the run out of the history.
@@ -43,7 +48,7 @@ impl Plan {
 
     /// Whether any report is shown, written or kept.
     pub(crate) fn wants_report(&self) -> bool {
-        let files = [&self.json, &self.html, &self.trace];
+        let files = [&self.json, &self.html, &self.report, &self.trace];
         !self.quiet || !self.no_history || files.into_iter().any(Option::is_some)
     }
 }

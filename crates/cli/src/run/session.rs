@@ -1,6 +1,7 @@
 //! One observed run, from looking up the program to the last report.
 
 use super::futex::FutexWatch;
+use super::load::Load;
 use super::observer::Library;
 use super::output::Output;
 use super::program::{self, Missing};
@@ -48,12 +49,13 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let start = Instant::now();
     let child = spawn(&path, plan, &environment, &signals)?;
     let pid = child.pid();
-    let schedule = Schedule {
+    let mut schedule = Schedule {
         end: plan.limit.map(|limit| start + limit),
         begin: plan.delay.map(|delay| start + delay),
+        load: plan.load.as_ref().map(|load| Load::new(load, &signals, start)),
     };
     let mut threads = ThreadWatch::new(pid);
-    supervise::until_end(&child, &signals, schedule, &record, &mut threads, futexes.as_mut());
+    supervise::until_end(&child, &signals, &mut schedule, &record, &mut threads, futexes.as_mut());
     let wall_ns = nanoseconds(start.elapsed());
     let exit = child.reap().map_err(|error| own("learn how the program ended", &error))?;
 
@@ -71,6 +73,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         unrecorded: threads.unrecorded(),
         threads: threads.into_facts(),
         cost_ns_per_pair,
+        load: schedule.load.as_ref().and_then(Load::facts),
         unobserved: obstacle.map(|obstacle| obstacle.reason().to_owned()),
         futex: futexes.as_mut().map(|futexes| futexes.finish(clock::monotonic_ns(), symbols)),
     };
@@ -85,13 +88,15 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         futexes.close();
     }
     std::mem::forget(symbols); // The process exits now; freeing large tables would only take time.
-    Ok(match (status(&exit), written) {
-        (status, Ok(())) => status,
-        (status, Err(failure)) => {
-            complain(&failure);
-            if status == 0 { 125 } else { status }
-        }
-    })
+    let (status, failure) = ending(status(&exit), schedule.load.as_ref());
+    let failures = [failure, written.as_ref().err()];
+    failures.into_iter().flatten().for_each(complain);
+    Ok(if status == 0 && written.is_err() { 125 } else { status })
+}
+
+/// The exit status of `unc`, given the program's, and why its load failed.
+fn ending<'a>(status: u8, load: Option<&'a Load<'_>>) -> (u8, Option<&'a Failure>) {
+    load.map_or((status, None), |load| load.status(status))
 }
 
 /// Reports a signal that came before the program was started, which could not reach it.
@@ -123,6 +128,7 @@ fn library(kinds: Kinds) -> std::io::Result<(Library, Option<f64>)> {
 pub(crate) struct Outputs {
     pub(crate) json: Option<Output>,
     pub(crate) html: Option<Output>,
+    pub(crate) report: Option<Output>,
     pub(crate) trace: Option<Output>,
 }
 
@@ -131,12 +137,18 @@ impl Outputs {
         let written = [
             ("--json", plan.json.as_deref()),
             ("--html", plan.html.as_deref()),
+            ("--report", plan.report.as_deref()),
             ("--trace", plan.trace.as_deref()),
         ];
         distinct(&written, &[])?;
         let open =
             |path: &Option<std::path::PathBuf>| path.as_deref().map(Output::open).transpose();
-        Ok(Outputs { json: open(&plan.json)?, html: open(&plan.html)?, trace: open(&plan.trace)? })
+        Ok(Outputs {
+            json: open(&plan.json)?,
+            html: open(&plan.html)?,
+            report: open(&plan.report)?,
+            trace: open(&plan.trace)?,
+        })
     }
 }
 

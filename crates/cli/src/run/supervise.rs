@@ -5,6 +5,7 @@
 //! terminal has sent it to the program too. Neither ends `unc`: it still has to write the report.
 
 use super::futex::FutexWatch;
+use super::load::Load;
 use super::record::Record;
 use super::threads::ThreadWatch;
 use std::time::{Duration, Instant};
@@ -29,19 +30,21 @@ pub(crate) const TAKEN: [i32; 8] =
 pub(crate) const ENDING: [i32; 4] = [HANGUP, INTERRUPT, QUIT, TERMINATE];
 
 /// When to do what.
-#[derive(Debug, Default)]
-pub(crate) struct Schedule {
+#[derive(Default)]
+pub(crate) struct Schedule<'a> {
     /// When to end the program with SIGTERM.
     pub(crate) end: Option<Instant>,
     /// When to start recording.
     pub(crate) begin: Option<Instant>,
+    /// The load whose end ends the program.
+    pub(crate) load: Option<Load<'a>>,
 }
 
 /// Watches the program until it has ended, and leaves it unreaped.
 pub(crate) fn until_end(
     child: &Child,
     signals: &Signals,
-    mut schedule: Schedule,
+    schedule: &mut Schedule<'_>,
     record: &Record,
     threads: &mut ThreadWatch,
     mut futexes: Option<&mut FutexWatch>,
@@ -68,7 +71,12 @@ pub(crate) fn until_end(
             record.enable();
             schedule.begin = None;
         }
-        let wake = [Some(threads.due()), drain, schedule.end, schedule.begin];
+        let load = schedule.load.as_mut().filter(|load| !load.is_over());
+        let load = load.map(|load| load.look(now));
+        if load == Some(None) {
+            child.signal(TERMINATE);
+        }
+        let wake = [Some(threads.due()), drain, schedule.end, schedule.begin, load.flatten()];
         let wake = wake.into_iter().flatten().min().unwrap_or(now);
         let pause = wake.saturating_duration_since(Instant::now()).max(Duration::from_micros(1));
         if let Some(received) = signals.wait(pause)
@@ -79,4 +87,7 @@ pub(crate) fn until_end(
         }
     }
     threads.look();
+    if let Some(load) = &mut schedule.load {
+        load.end();
+    }
 }

@@ -65,14 +65,13 @@ pub fn report(
         if record.lock_order {
             orders.push(order::order(image, &rows.units, &mut stacks));
         }
-        let last = told.insert(image.pid);
-        let mut threads = threads::rows(&record, image, &facts, last);
+        let mut threads = threads::rows(&record, image, &facts, told.insert(image.pid));
+        let contended = |tid: u32| rows.contended.get(&tid).copied().unwrap_or(0) as f64;
         for thread in threads.iter_mut().filter(|thread| thread.wait_ns.is_some()) {
-            let ticks = rows.contended.get(&thread.tid).copied().unwrap_or(0);
-            thread.contention_wait_ns = Some((ticks as f64 * record.tick_ns) as u64);
+            thread.contention_wait_ns = Some((contended(thread.tid) * record.tick_ns) as u64);
         }
-        let (pid, command) = (image.pid, image.command.clone());
-        let mut process = Process { pid, command, locks: rows.locks, threads };
+        let command = image.command.clone();
+        let mut process = Process { pid: image.pid, command, locks: rows.locks, threads };
         set_wait_shares(&mut process, facts.wall_ns);
         processes.push(process);
     }
@@ -99,6 +98,7 @@ pub fn report(
         exit_status: facts.exit_status,
         signal: facts.signal,
         wall_ns: facts.wall_ns,
+        load: facts.load,
         clock: clock(&record),
         processes,
         coverage,

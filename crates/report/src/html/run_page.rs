@@ -6,7 +6,7 @@ use crate::findings::{TRY, tried_by};
 use crate::inversions::{self, seen};
 use crate::rows;
 use crate::run::RunReport;
-use crate::terminal::{REMARK, about, command_line, ended, futex_waiting, observer, several};
+use crate::terminal::{REMARK, about, command_line, ended, futex_waiting, load, observer, several};
 use maud::{Markup, html};
 use uncontended_figures as figures;
 
@@ -15,13 +15,14 @@ use uncontended_figures as figures;
 pub fn run_page(report: &RunReport) -> String {
     let threads = rows::threads(report);
     let locks: usize = report.processes.iter().map(|process| process.locks.len()).sum();
-    let facts = [
+    let mut facts = vec![
         format!("wall {}", figures::duration(report.wall_ns)),
         ended(report),
         several(report.processes.len() as u64, "process", "processes"),
         several(threads, "thread", "threads"),
         several(locks as u64, "lock", "locks"),
     ];
+    facts.extend(load(report));
     let rows = rows::rows(report);
     let mut page = Page::new(&command_line(&report.command), &facts);
     let findings: Vec<String> =

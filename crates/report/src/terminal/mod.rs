@@ -85,7 +85,18 @@ fn head(report: &RunReport, options: &Options, paint: Paint) -> String {
         several(locks as u64, "lock", "locks"),
     ];
     let command = fit(&command_line(&report.command), options.width);
-    format!("{}\n{}", paint.bold(&command), wrap(&figures.join(" · "), "", options.width))
+    let load = load(report).map_or_else(String::new, |load| wrap(&load, "", options.width));
+    let figures = wrap(&figures.join(" · "), "", options.width);
+    format!("{}\n{figures}{load}", paint.bold(&command))
+}
+
+/// The load that used the program, with how it ended and how long it took.
+pub(crate) fn load(report: &RunReport) -> Option<String> {
+    let load = report.load.as_ref()?;
+    let took = figures::duration(load.ended_ns.saturating_sub(load.begun_ns));
+    let begun = figures::duration(load.begun_ns);
+    let (command, status) = (clean(&load.command), load.exit_status);
+    Some(format!("load: {command} · from {begun} on, for {took} · exit status {status}"))
 }
 
 /// How the program ended.
