@@ -1,5 +1,5 @@
-//! Question: what does observing cost a program, per uncontended lock and unlock, and when threads contend for one
-//! lock?
+//! Question: what does observing cost a program, per uncontended lock and unlock, per unlock for which threads wait, and
+//! when threads contend for one lock?
 //!
 //! Every round runs all subjects in turn: plain, with a preloaded library that only passes calls through, with one that
 //! also reads the clock twice per pair (x86-64; without that, holds cannot be measured), under `unc run`, under `unc
@@ -20,6 +20,7 @@ fn main() {
     let library = compile("bench_passthrough", "pass", &shared);
     let clock = compile("bench_passthrough", "clock", &[&shared[..], &["-DREAD_CLOCK"]].concat());
     let pair = compile("bench_pair", "pair", &["-pthread"]);
+    let release = compile("bench_release", "release", &["-pthread"]);
     let hammer = compile("bench_hammer", "hammer", &["-pthread"]);
     let subjects = subjects(&library, &clock);
     println!("{ROUNDS} rounds, all subjects in turn in each\n");
@@ -44,6 +45,12 @@ fn main() {
         &["1", "nested"],
         |cost, plain| cost - plain,
     );
+    for (waiters, title) in [
+        ("1", "an unlock for which a thread waits: ns"),
+        ("8", "an unlock for which 8 threads wait: ns"),
+    ] {
+        table(title, &subjects, &release, &[waiters], |cost, plain| cost - plain);
+    }
     let four = ["4", "300000"];
     table("4 threads on one lock, nothing inside: ms", &subjects, &hammer, &four, |cost, plain| {
         cost / plain
