@@ -1,5 +1,5 @@
-//! Question: what does observing cost a program, per uncontended lock and unlock, per unlock for which threads wait, and
-//! when threads contend for one lock?
+//! Question: what does observing cost a program, per uncontended lock and unlock, per unlock for which threads wait,
+//! and when threads contend for one lock?
 //!
 //! Every round runs all subjects in turn: plain, with a preloaded library that only passes calls through, with one that
 //! also reads the clock twice per pair (x86-64; without that, holds cannot be measured), under `unc run`, under `unc

@@ -26,7 +26,7 @@ use uncontended_trace::layout::{Cell, Lock, NESTED, Nested, kind};
 /// Most locks that a thread holds at once.
 pub const HELD: usize = 64;
 /// Places for entries in the record.
-const PLACES: usize = 1024;
+const PLACES: usize = 4096;
 /// Places in which an entry may be.
 const PROBES: usize = 16;
 
@@ -108,7 +108,8 @@ impl Nest {
         }
         let lock_of = |cell: &Own<u32>| cell_of(recorder, cell.get()).lock.load(Relaxed);
         let hash = held.iter().fold(lock, |hash, cell| hash.wrapping_mul(31) ^ lock_of(cell));
-        let first = hash.wrapping_mul(0x9E37_79B1) as usize % PLACES;
+        // The upper bits depend on all bits of the locks' numbers.
+        let first = (hash.wrapping_mul(0x9E37_79B1) >> (u32::BITS - PLACES.ilog2())) as usize;
         for place in (0..PROBES).map(|probe| &self.kept[(first ^ probe) % PLACES]) {
             let Some(entry) = (place.get() != 0).then(|| recorder.arena.at::<Nested>(place.get()))
             else {
