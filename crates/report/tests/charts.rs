@@ -3,7 +3,7 @@
 
 use uncontended_figures as figures;
 use uncontended_report::html::Page;
-use uncontended_report::svg::{Look, Within, evidence, paired, rate, ratios};
+use uncontended_report::svg::{Column, Look, Within, evidence, flame, paired, rate, ratios};
 
 fn path(slope: f64, looks: u64) -> Vec<Look> {
     (0..looks)
@@ -81,4 +81,45 @@ fn odd_figures_leave_no_trace_of_themselves() {
         assert!(svg.contains("<svg ") && svg.ends_with("</svg></div>"));
         assert!(!svg.contains("NaN") && !svg.contains("\"inf") && !svg.contains(" inf"), "{svg}");
     }
+}
+
+#[test]
+fn a_flame_graph_merges_neighbours_with_the_same_frames() {
+    let names = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let column = |middle: &str, above: &str, below: &str, weight: f64| Column {
+        middle: middle.to_owned(),
+        above: names(above),
+        below: names(below),
+        colour: 2,
+        weight,
+    };
+    let columns = [
+        column("lock", "pop worker main", "push main", 30.0),
+        column("lock", "pop worker main", "push other", 20.0),
+        column("lock", "pop worker main", "<idle>", 10.0),
+        column("gate", "pop worker main", "push main", 40.0),
+        column("gone", "none", "none", 0.0),
+        column("gone", "none", "none", f64::NAN),
+    ];
+    let drawn = flame("who waits", &columns, |weight| format!("{weight:.0} ms")).0;
+    let count = |text: &str| drawn.matches(text).count();
+    // The first lock's columns share their middle, the frames above, and one below.
+    for (title, times) in [
+        ("<title>lock: 60 ms</title>", 1),
+        ("<title>worker: 60 ms</title>", 1),
+        ("<title>worker: 40 ms</title>", 1),
+        ("<title>push: 50 ms</title>", 1),
+        ("<title>push: 40 ms</title>", 1),
+        ("<title>main: 30 ms</title>", 1),
+        ("<title>other: 20 ms</title>", 1),
+        ("<title>&lt;idle&gt;: 10 ms</title>", 1),
+    ] {
+        assert_eq!(count(title), times, "{title}: {drawn}");
+    }
+    assert_eq!(count("gone"), 0);
+    assert_eq!(count("<rect"), 14);
+    let empty = flame("nothing", &[], |weight| weight.to_string()).0;
+    assert!(empty.contains("<svg") && !empty.contains("<rect"));
+    let deep = column("lock", &"f ".repeat(50), &"g ".repeat(50), 1.0);
+    assert_eq!(flame("deep", &[deep], |_| String::new()).0.matches("<rect").count(), 21);
 }

@@ -8,6 +8,7 @@
 //! `tests/page.rs`: well-formed, self-contained, unaffected by hostile names.
 
 mod bars;
+mod flame;
 mod run_page;
 mod sections;
 mod stacks;

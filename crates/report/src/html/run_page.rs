@@ -1,6 +1,6 @@
 //! The page of a run.
 
-use super::{Page, list, sections, stacks, timeline};
+use super::{Page, flame, list, sections, stacks, timeline};
 use crate::deadlocks::{remark, title};
 use crate::findings::{TRY, tried_by};
 use crate::inversions::{self, seen};
@@ -49,6 +49,9 @@ pub fn run_page(report: &RunReport) -> String {
         let remark = "By total wait: the time that blocked calls took, over all threads. Waiting for work (queue), a turn \
                       (hand-off) or at a gate may be intended. Idle is the part of the wait in which the lock was free.";
         page = page.section("Locks", remark, &sections::locks(report, &rows));
+    }
+    if let Some((remark, html)) = flame::both_ends(&rows) {
+        page = page.section("Waiters and culprits", remark, &html);
     }
     if let Some((remark, html)) = timeline::worst_minute(report) {
         page = page.section("Timeline", &remark, &html);

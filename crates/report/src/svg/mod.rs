@@ -1,4 +1,4 @@
-//! Small charts as inline SVG: curves on two axes, horizontal lanes, and the pictures of a verdict.
+//! Small charts as inline SVG: curves on two axes, horizontal lanes, flame graphs, and the pictures of a verdict.
 //!
 //! # Contract
 //! A chart is markup for a page of [`crate::html`], whose style sheet gives the classes `c0` to `c5` their colours in
@@ -9,11 +9,13 @@
 
 mod axis;
 mod chart;
+mod flame;
 mod lanes;
 mod verdict;
 
 pub use axis::Axis;
 pub use chart::{Chart, Marks};
+pub use flame::{Column, flame};
 pub use lanes::{Lane, Segment, lanes};
 pub use verdict::{Look, Within, evidence, paired, rate, ratios};
 
