@@ -49,8 +49,10 @@ enum Stage {
     Running(Group, Instant),
     /// The load ended, after it had begun.
     Over { begun: Instant, ended: Instant, status: ExitStatus },
-    /// There was no load, or not all of it.
+    /// There was no load.
     Failed(Failure),
+    /// The program ended before its load did.
+    Left(Failure),
 }
 
 /// A command in a process group of its own, which ends with it.
@@ -111,12 +113,12 @@ impl<'a> Load<'a> {
                     self.stage = Stage::Over { begun: *begun, ended: now, status };
                 }
             }
-            Stage::Over { .. } | Stage::Failed(_) => {}
+            Stage::Over { .. } | Stage::Failed(_) | Stage::Left(_) => {}
         }
         match &self.stage {
             Stage::Asking(None, next) => Some(*next),
             Stage::Asking(Some(_), _) | Stage::Running(..) => Some(now + ASK_EVERY),
-            Stage::Over { .. } | Stage::Failed(_) => None,
+            Stage::Over { .. } | Stage::Failed(_) | Stage::Left(_) => None,
         }
     }
 
@@ -146,7 +148,7 @@ impl<'a> Load<'a> {
 
     /// Whether nothing of it is left to wait for.
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self.stage, Stage::Over { .. } | Stage::Failed(_))
+        matches!(self.stage, Stage::Over { .. } | Stage::Failed(_) | Stage::Left(_))
     }
 
     fn start(&mut self, now: Instant) {
@@ -164,10 +166,10 @@ impl<'a> Load<'a> {
                 group.end();
                 "the program ended while its load was running"
             }
-            Stage::Over { .. } | Stage::Failed(_) => return,
+            Stage::Over { .. } | Stage::Failed(_) | Stage::Left(_) => return,
         };
         let remedy = "see what it printed; run a server in the foreground";
-        self.stage = Stage::Failed(Failure::new(cause, remedy));
+        self.stage = Stage::Left(Failure::new(cause, remedy));
     }
 
     /// The facts of a load that ended.
@@ -185,7 +187,8 @@ impl<'a> Load<'a> {
     /// The exit status of `unc` after a program that ended with `status`; or why there was no load.
     pub(crate) fn status(&self, status: u8) -> (u8, Option<&Failure>) {
         match &self.stage {
-            Stage::Failed(failure) => (if status == 0 { 125 } else { status }, Some(failure)),
+            Stage::Failed(failure) => (125, Some(failure)),
+            Stage::Left(failure) => (if status == 0 { 125 } else { status }, Some(failure)),
             Stage::Over { status, .. } => (code(*status) as u8, None),
             Stage::Asking(..) | Stage::Running(..) => (status, None),
         }
