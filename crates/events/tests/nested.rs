@@ -162,6 +162,9 @@ fn what_finds_no_room_is_counted() {
     thread.takes(&all);
     assert_eq!((thread.sets().len(), thread.lost()), (NESTED, 1), "no more than that are kept");
     thread.drops(&all);
+    if cfg!(miri) {
+        return; // The rest takes a minute there.
+    }
     // A thread that held more than it can follow may hold one that is not in its sets.
     let many: Vec<u64> = (100..=100 + HELD as u64).collect();
     thread.takes(&many);
