@@ -9,8 +9,9 @@
 //! # Sources
 //! The input format of `flamegraph.pl`; the order of both stacks is that of bcc's `offwaketime`.
 
+use crate::pieces::{Piece, pieces};
 use crate::rows::{function, kind_name, place};
-use crate::run::{Blamed, Frame, Lock, RunReport};
+use crate::run::{Lock, RunReport};
 
 /// The folded form of `report`.
 pub fn render(report: &RunReport) -> String {
@@ -18,8 +19,9 @@ pub fn render(report: &RunReport) -> String {
     for process in &report.processes {
         for lock in process.locks.iter().filter(|lock| lock.wait_ns.is_some()) {
             let wait = waiter(process.pid, lock);
-            for (culprit, ns) in pieces(lock).into_iter().filter(|&(_, ns)| ns > 0) {
-                text.push_str(&format!("{wait};;{culprit} {}\n", ns.div_ceil(1000)));
+            for piece in pieces(lock) {
+                let (culprit, weight) = (culprit(&piece), piece.ns.div_ceil(1000));
+                text.push_str(&format!("{wait};;{culprit} {weight}\n"));
             }
         }
     }
@@ -34,28 +36,10 @@ fn waiter(pid: u32, lock: &Lock) -> String {
     format!("pid {pid}{frames};;{name}")
 }
 
-/// What a lock's waiting is blamed on, and how much of it.
-fn pieces(lock: &Lock) -> Vec<(String, u64)> {
-    let Some(blame) = lock.blame else {
-        let total = lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
-        return vec![("unknown".to_owned(), total)];
-    };
-    let blamed = lock.held_by.iter().chain(&lock.ended_by);
-    let ended = lock.ended_by.iter().fold(0u64, |sum, by| sum.saturating_add(by.wait_ns));
-    let mut pieces: Vec<(String, u64)> = blamed.map(|by| (culprit(by), by.wait_ns)).collect();
-    for (name, ns) in [
-        ("idle", blame.idle_ns),
-        ("deadline", blame.ended_ns.saturating_sub(ended)),
-        ("unknown", blame.unknown_ns),
-    ] {
-        pieces.push((name.to_owned(), ns));
-    }
-    pieces
-}
-
-fn culprit(by: &Blamed) -> String {
-    let names: Vec<String> = by.stack.iter().map(|frame: &Frame| plain(&function(frame))).collect();
-    if names.is_empty() { "code not recorded".to_owned() } else { names.join(";") }
+/// The functions of the stack that a piece is blamed on, innermost first.
+fn culprit(piece: &Piece<'_>) -> String {
+    let names: Vec<String> = piece.stack.iter().map(|frame| plain(&function(frame))).collect();
+    if names.is_empty() { piece.cause.word().to_owned() } else { names.join(";") }
 }
 
 /// A name without the frame separator of this format; control characters are already removed.

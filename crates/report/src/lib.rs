@@ -12,6 +12,7 @@ mod inversions;
 pub mod json;
 mod only;
 pub mod perfetto;
+mod pieces;
 pub mod power;
 pub mod rows;
 pub mod run;

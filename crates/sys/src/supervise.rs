@@ -13,6 +13,7 @@
 //! pidfd_open(2) (Linux 5.3), wait4(2).
 
 use crate::interrupts;
+use crate::process::signal_group;
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
@@ -187,8 +188,7 @@ fn nonblocking(file: File) -> io::Result<File> {
 }
 
 fn kill_group(pid: i32) {
-    // SAFETY: the pid is our unreaped child's (I1), which leads the group of that number; `kill` takes no pointer.
-    unsafe { libc::kill(-pid, libc::SIGKILL) };
+    signal_group(pid.unsigned_abs(), libc::SIGKILL); // The pid is our unreaped child's (I1).
 }
 
 fn reap(pid: i32) -> io::Result<(i32, libc::rusage)> {

@@ -5,6 +5,7 @@
 //! ends, the program gets SIGTERM. Both commands have an empty input and are not observed. A program that ends first
 //! takes its load with it.
 
+use super::ending::status;
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -178,7 +179,7 @@ impl<'a> Load<'a> {
         let since = |at: &Instant| at.duration_since(self.started).as_nanos() as u64;
         Some(LoadFacts {
             command: self.plan.client.line.clone(),
-            exit_status: code(*status),
+            exit_status: i32::from(ended_with(*status)),
             begun_ns: since(begun),
             ended_ns: since(ended),
         })
@@ -189,15 +190,14 @@ impl<'a> Load<'a> {
         match &self.stage {
             Stage::Failed(failure) => (125, Some(failure)),
             Stage::Left(failure) => (if status == 0 { 125 } else { status }, Some(failure)),
-            Stage::Over { status, .. } => (code(*status) as u8, None),
+            Stage::Over { status, .. } => (ended_with(*status), None),
             Stage::Asking(..) | Stage::Running(..) => (status, None),
         }
     }
 }
 
-/// 128 + N for a load that signal N ended.
-fn code(status: ExitStatus) -> i32 {
-    status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(125)
+fn ended_with(ended: ExitStatus) -> u8 {
+    status(ended.code(), ended.signal())
 }
 
 fn not_started(flag: &str, prepared: &Prepared, error: &io::Error) -> Failure {

@@ -1,6 +1,7 @@
 //! Running a program under the observer.
 
 pub(crate) mod cost;
+mod ending;
 mod futex;
 pub(crate) mod load;
 mod observer;

@@ -1,5 +1,6 @@
 //! One observed run, from looking up the program to the last report.
 
+use super::ending::status;
 use super::futex::FutexWatch;
 use super::load::Load;
 use super::observer::Library;
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use uncontended_decide::Failure;
 use uncontended_report::facts::Facts;
 use uncontended_sys::clock;
-use uncontended_sys::process::{self, Child, Exit, Image};
+use uncontended_sys::process::{self, Child, Image};
 use uncontended_sys::signals::Signals;
 
 /// Runs the program, writes the reports and returns the exit status of `unc`.
@@ -59,11 +60,12 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let wall_ns = nanoseconds(start.elapsed());
     let exit = child.reap().map_err(|error| own("learn how the program ended", &error))?;
 
+    let ended = status(exit.code, exit.signal);
     let mut symbols = ElfSymbols::default();
     let facts = |symbols: &mut ElfSymbols| Facts {
         command: plan.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         pid: Some(pid),
-        exit_status: i32::from(status(&exit)),
+        exit_status: i32::from(ended),
         signal: exit.signal,
         wall_ns,
         started_unix_s,
@@ -88,7 +90,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         futexes.close();
     }
     std::mem::forget(symbols); // The process exits now; freeing large tables would only take time.
-    let (status, failure) = ending(status(&exit), schedule.load.as_ref());
+    let (status, failure) = ending(ended, schedule.load.as_ref());
     let failures = [failure, written.as_ref().err()];
     failures.into_iter().flatten().for_each(complain);
     Ok(if status == 0 && written.is_err() { 125 } else { status })
@@ -190,12 +192,6 @@ fn own(what: &str, error: &std::io::Error) -> Refusal {
 
 fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// 128 + N for a program that signal N ended.
-fn status(exit: &Exit) -> u8 {
-    let status = exit.code.or(exit.signal.map(|signal| 128 + signal)).unwrap_or(125);
-    (status & 0xff) as u8
 }
 
 /// The variable that AddressSanitizer's runtime reads.

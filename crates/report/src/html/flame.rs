@@ -1,8 +1,9 @@
 //! Both ends of each wait: the waiter's stack above the lock, and below it the stack that the waiting is blamed on.
 
 use crate::aggregate::sum;
+use crate::pieces::{Cause, Piece, pieces};
 use crate::rows::{Row, callers, function, kind_name, place};
-use crate::run::{BlamedKind, Class, Frame};
+use crate::run::{Class, Frame};
 use crate::svg::{Column, flame};
 use maud::Markup;
 use std::cmp::Reverse;
@@ -12,11 +13,6 @@ use uncontended_figures as figures;
 const ROWS: usize = 8;
 /// How many pieces of a row have columns of their own.
 const PIECES: usize = 8;
-/// The colours of what waiting is blamed on.
-const HELD: usize = 2;
-const IDLE: usize = 1;
-const WOKEN: usize = 4;
-const UNKNOWN: usize = 5;
 
 /// A remark and the picture, if threads contended.
 pub(super) fn both_ends(rows: &[Row<'_>]) -> Option<(&'static str, Markup)> {
@@ -43,22 +39,32 @@ fn columns(row: &Row<'_>) -> Vec<Column> {
         colour,
         weight: ns as f64,
     };
-    let blamed = row.locks.iter().flat_map(|lock| lock.held_by.iter().chain(&lock.ended_by));
-    let pieces = blamed.map(|by| {
-        let colour = if by.kind == BlamedKind::Wake { WOKEN } else { HELD };
-        let stack = names(&by.stack);
-        let stack = if stack.is_empty() { vec!["code not recorded".to_owned()] } else { stack };
-        (stack, colour, by.wait_ns)
+    let of_row = row.locks.iter().flat_map(|lock| pieces(lock));
+    let (mut with_code, others): (Vec<Piece<'_>>, Vec<_>) =
+        of_row.partition(|piece| matches!(piece.cause, Cause::Held | Cause::Woken));
+    with_code.sort_by_key(|piece| Reverse(piece.ns));
+    let shown = with_code.iter().take(PIECES).map(|piece| {
+        let names = names(piece.stack);
+        let names = if names.is_empty() { vec![piece.cause.word().to_owned()] } else { names };
+        column(names, colour(piece.cause), piece.ns)
     });
-    let mut pieces: Vec<_> = pieces.collect();
-    pieces.sort_by_key(|&(_, _, ns)| Reverse(ns));
-    let rest = sum(pieces.iter().skip(PIECES).map(|&(_, _, ns)| ns));
-    pieces.truncate(PIECES);
-    let blames = || row.locks.iter().filter_map(|lock| lock.blame);
-    pieces.push((vec!["elsewhere".to_owned()], HELD, rest));
-    pieces.push((vec!["idle".to_owned()], IDLE, sum(blames().map(|blame| blame.idle_ns))));
-    pieces.push((vec!["unknown".to_owned()], UNKNOWN, sum(blames().map(|blame| blame.unknown_ns))));
-    pieces.into_iter().map(|(stack, colour, ns)| column(stack, colour, ns)).collect()
+    let elsewhere = sum(with_code.iter().skip(PIECES).map(|piece| piece.ns));
+    let rest = [Cause::Idle, Cause::Deadline, Cause::Unknown].map(|cause| {
+        let ns = sum(others.iter().filter(|piece| piece.cause == cause).map(|piece| piece.ns));
+        column(vec![cause.word().to_owned()], colour(cause), ns)
+    });
+    let elsewhere = column(vec!["elsewhere".to_owned()], colour(Cause::Held), elsewhere);
+    shown.chain([elsewhere]).chain(rest).collect()
+}
+
+/// The colour of what waiting is blamed on.
+fn colour(cause: Cause) -> usize {
+    match cause {
+        Cause::Idle => 1,
+        Cause::Held => 2,
+        Cause::Woken | Cause::Deadline => 4,
+        Cause::Unknown => 5,
+    }
 }
 
 /// The functions of a stack without the lock's own, innermost first.
