@@ -143,7 +143,7 @@ fn wrongly_blamed(report: &Value) -> Vec<&Value> {
 }
 
 /// Programs all of whose holders are seen.
-const KNOWN: [&str; 16] = [
+const KNOWN: [&str; 17] = [
     "barger",
     "blame_convoy",
     "blame_gives_up",
@@ -158,6 +158,7 @@ const KNOWN: [&str; 16] = [
     "free_but_off_cpu",
     "held_for_life",
     "holder_sleeps",
+    "passed_on",
     "readers_starve_writer",
     "waiters_in_turn",
 ];
@@ -226,7 +227,7 @@ programs! {
     blame_turns blame_two_holders blame_wrapped c11 cancelled_in_semaphore cancelled_mid_wait conditions
     constructor_waits coroutine fork_held fork_in_wait forked_bare free_but_off_cpu full_record futex held_for_life
     holder_sleeps
-    late_destructors many many_keys no_frame_information own_close own_malloc plugin quiet_release
+    late_destructors many many_keys no_frame_information own_close own_malloc passed_on plugin quiet_release
     readers_starve_writer same_results sandbox semaphore_lock signal_handler_locks signal_jumps_out
     signal_many_locks small_stack spin_and_barrier timed_out trylock_loop types vfork_exec wait_moves
     waiters_in_turn way_back

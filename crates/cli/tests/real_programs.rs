@@ -327,4 +327,8 @@ fn a_rust_program_waits_on_futexes() {
     assert!(!waits.is_empty(), "{report:#}");
     let waited: u64 = waits.iter().filter_map(|lock| lock["wait_ns"]["total"].as_u64()).sum();
     assert!(waited >= 5_000_000, "at least one thread waited for one hold: {waited}");
+    let costliest = waits.iter().max_by_key(|lock| lock["wait_ns"]["total"].as_u64()).unwrap();
+    assert_eq!((&costliest["like"], &costliest["class"]), (&"mutex".into(), &"contention".into()));
+    let site = &costliest["ended_by"][0]["site"];
+    assert!(site["file"].as_str().is_some_and(|file| file.ends_with("locks.rs")), "{site}");
 }

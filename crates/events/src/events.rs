@@ -12,9 +12,10 @@
 //! # Edges
 //! free: [`take`] -> `free::Free`, there. The program's own lock orders the words that the next owner reads.
 
-use crate::blame::{self, Share};
+use crate::blame;
 use crate::counter::add;
 pub use crate::counter::bump;
+use crate::passing;
 use crate::recent;
 pub use crate::releases::{Unlock, leaving, record_hold, release, releasing};
 use crate::site::{Recorder, Row, Site};
@@ -22,7 +23,7 @@ use crate::waiters::{self, Side, Wait};
 use crate::wants;
 use uncontended_atomic::{Ordering::Relaxed, Ordering::Release};
 use uncontended_trace::histogram::FINE;
-use uncontended_trace::layout::{Cell, Cold, Extreme, Lock, WAKE, cause, units};
+use uncontended_trace::layout::{Cell, Cold, Extreme, Lock, cause, kind, units};
 
 /// The lock was taken at the first try.
 #[inline(always)]
@@ -394,10 +395,12 @@ pub fn sleep<S: Site, R: Copy>(
     let asleep_since = &at.recorder().thread.asleep_since;
     let call = begin(at, row);
     asleep_since.store(call, Relaxed);
+    row.lock.attention.fetch_add(1, Relaxed);
     let result = wait();
     if !at.is_here() {
         return result;
     }
+    row.lock.attention.fetch_sub(1, Relaxed);
     asleep_since.store(0, Relaxed);
     if let Some(ended) = ended(result) {
         let now = at.ticks();
@@ -413,10 +416,20 @@ pub fn sleep<S: Site, R: Copy>(
 }
 
 /// The calling thread is about to end waits for an object without a holder: a signal, a post, an arrival. The result is
-/// the time.
-pub fn ends(at: impl Site, lock: &Lock) -> u64 {
-    lock.release_stack.store(at.site(), Relaxed);
+/// the time. Its stack is always known if a thread waits.
+pub fn ends(at: impl Site, lock: &'static Lock) -> u64 {
+    let is_wanted = waiters::count(lock) != 0;
+    let stack = if is_wanted {
+        let _busy = at.begin();
+        at.stack()
+    } else {
+        at.site()
+    };
+    lock.release_stack.store(stack, Relaxed);
     let now = at.ticks();
+    if is_wanted {
+        passing::note(at.recorder(), lock, stack, now);
+    }
     lock.signalled.store(now, Relaxed);
     now
 }
@@ -424,17 +437,11 @@ pub fn ends(at: impl Site, lock: &Lock) -> u64 {
 /// Books the wait from `call` to `now` against the code of the last [`ends`], if that came in between.
 fn ended_since(recorder: &Recorder, row: Row, call: u64, now: u64) {
     if (call..=now).contains(&row.lock.signalled.load(Relaxed)) {
-        ended_by(recorder, row, now - call);
+        match row.lock.kind.load(Relaxed) {
+            kind::FUTEX => passing::came(recorder, row, call, now),
+            _ => passing::book(recorder, row, (call, now), 0),
+        }
     }
-}
-
-/// Books a wait against the code of the last [`ends`] of `row`. The thread must be marked as
-/// recording.
-pub fn ended_by(recorder: &Recorder, row: Row, wait: u64) {
-    let site = row.lock.release_stack.load(Relaxed);
-    let share =
-        Share { site, wait, waits: 1, holds: 1, length: wait, passed_to: WAKE, ..Share::default() };
-    blame::book(recorder, row.cell, share);
 }
 
 /// A return to a mutex from a condition variable that another thread made wait.

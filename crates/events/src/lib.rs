@@ -24,6 +24,7 @@ pub mod generations;
 mod list;
 pub mod maps;
 pub mod nested;
+pub mod passing;
 pub mod recent;
 mod releases;
 pub mod rows;

@@ -12,7 +12,7 @@ use uncontended_events::events::{self, Blocked};
 use uncontended_events::site::Row;
 use uncontended_events::slots::{Slots, Stamp};
 use uncontended_events::waiters::{self, Side, Wait};
-use uncontended_events::{generations, stacks};
+use uncontended_events::{generations, passing, stacks};
 use uncontended_model::real::{Arc, AtomicU32, Explorer, Ordering, spawn};
 use uncontended_testkit::explored::{self, BOTH};
 use uncontended_trace::arena::Arena;
@@ -284,6 +284,36 @@ fn booked_while_read() -> impl Fn() + 'static {
 #[test]
 fn a_site_is_complete_when_it_is_seen() {
     holds(booked_while_read);
+}
+
+/// A waiter divides its wait while a thread notes another wakeup.
+fn divided_while_noted() -> impl Fn() + 'static {
+    let scene = Scene::new();
+    let [waker, waiter] = scene.threads;
+    let (by, row) = (waker.row(64), waiter.row(64));
+    passing::begins(waiter.recorder, row, 0);
+    passing::begins(waker.recorder, by, 0);
+    passing::came(waker.recorder, by, 0, 1);
+    move || {
+        let wakes = move |now| {
+            waker.set(now);
+            passing::signals(waker.recorder, row.lock, None, false);
+            events::ends(waker, row.lock);
+        };
+        wakes(20);
+        let again = spawn(move || wakes(40));
+        passing::came(waiter.recorder, row, 10, 100);
+        again.join().unwrap();
+        let list = scene.arena.list::<Caused>(&row.cell.caused);
+        let booked = list.map(|(_, entry)| (entry.stack.load(Relaxed), entry.wait.load(Relaxed)));
+        let booked: Vec<_> = booked.collect();
+        assert_eq!(booked, [(7, 90)], "all of it is the waker's");
+    }
+}
+
+#[test]
+fn a_wakeup_is_complete_when_it_is_seen() {
+    holds(divided_while_noted);
 }
 
 /// All places are taken since 900. A thread whose last wait was since 10 waits since 500, without a place as `others`.

@@ -8,8 +8,8 @@
 //! # Invariants
 //! I1: nothing here remains to be done when a cancelled thread unwinds: the C library has relocked the mutex, and the
 //!     thread's next event corrects the state it finds.
-//! I2: only the holder of the mutex calls `leaving` and `come_back`. A cancelled thread stays counted: releases of
-//!     its mutex keep taking timestamps, which costs time but not accuracy.
+//! I2: only the holder of the mutex calls `leaving` and `come_back`. A cancelled thread stays counted, at both:
+//!     releases of the mutex keep taking timestamps, and signals stacks, which costs time but not accuracy.
 //! # Evidence
 //! `tests/programs`: `conditions.c`, `cancelled_mid_wait.c`.
 
@@ -22,8 +22,8 @@ use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, ETIMEDOUT, c_int, c_void, timespec};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::deadline::{self, Time};
 use uncontended_events::events::{self, Back, End, Waited};
-use uncontended_events::recent;
 use uncontended_events::site::{Row, Site};
+use uncontended_events::{passing, recent};
 use uncontended_sys::clock::{self, Moment, ticks};
 use uncontended_trace::layout::kind::CONDITION;
 
@@ -40,9 +40,11 @@ fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<B
     let (at, mutex) = mutex::row(mutex, caller)?;
     let (_, condition) = here::row(condition as u64, CONDITION, caller)?;
     at.recorder().thread.waits_for.store(0, Relaxed);
+    let held_since = mutex.cell.hold_start.load(Relaxed);
     let release = events::leaving(at, mutex)?; // I2: it still holds the mutex.
     let call = Moment { ticks: ticks(), ns: clock::monotonic_ns() };
     at.recorder().thread.asleep_since.store(call.ticks, Relaxed);
+    passing::begins(at.recorder(), condition, held_since);
     release.done(at, mutex, mutex.lock);
     Some(Begun { at, condition, mutex, call })
 }
@@ -57,6 +59,7 @@ impl Begun {
         let now = ticks();
         let busy = at.begin();
         at.recorder().thread.asleep_since.store(0, Relaxed);
+        passing::ended(condition.lock);
         let signalled = condition.lock.signalled.load(Relaxed);
         let ended = match late_ns {
             Some(late) => now.saturating_sub(ticks_of(late, call, now)).max(call.ticks),
@@ -67,8 +70,11 @@ impl Begun {
         let end = if late_ns.is_some() { End::TimedOut } else { End::Came };
         let wait = Waited { call: call.ticks, now: ended, release: 0, ended: end };
         events::record_wait(at, condition, wait);
-        if late_ns.is_none() && ended == signalled {
-            events::ended_by(at.recorder(), condition, ended.saturating_sub(call.ticks));
+        let length = ended.saturating_sub(call.ticks);
+        if late_ns.is_some() {
+            passing::timed_out(at.recorder(), condition.cell, length, now);
+        } else if ended == signalled {
+            passing::came(at.recorder(), condition, call.ticks, ended);
         }
         let release = mutex.lock.release.load(Relaxed);
         recent::come_back(mutex.lock);
@@ -137,6 +143,7 @@ fn wait_by(
 /// Records a signal before it is sent.
 fn stamp(condition: *mut Object, caller: Caller) {
     if let Some((at, row)) = here::row(condition as u64, CONDITION, caller) {
+        passing::signals(at.recorder(), row.lock, Some(row.cell), false);
         events::ends(at, row.lock);
     }
 }

@@ -30,7 +30,7 @@ pub(crate) unsafe extern "C-unwind" fn futex(
 ) -> c_long {
     let command = operation as c_int & !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
     if matches!(command, libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET | libc::FUTEX_REQUEUE) {
-        here::ends(word as u64, FUTEX, caller);
+        here::wakes(word as u64, FUTEX, value == 1, caller);
     }
     let waits = matches!(
         command,

@@ -7,7 +7,7 @@
 use crate::caller::Caller;
 use crate::local::{self, Here, Local, current};
 use uncontended_events::site::{Row, Site};
-use uncontended_events::{events, generations};
+use uncontended_events::{events, generations, passing};
 
 /// The calling thread, if it may record now.
 #[inline(always)]
@@ -54,10 +54,13 @@ fn attached() -> Option<&'static Local> {
     current()
 }
 
-/// The calling thread is about to end waits for the object of `kind` at `key`, if any thread has waited for it.
-pub(crate) fn ends(key: u64, kind: u8, caller: Caller) {
+/// The calling thread is about to wake threads that wait for the object of `kind` at `key`, if any thread has waited
+/// for it: at most one of them, if `one`.
+pub(crate) fn wakes(key: u64, kind: u8, one: bool, caller: Caller) {
     let Some(at) = here(caller) else { return };
     if let Some(lock) = generations::known(at.recorder(), key, kind) {
+        let cell = local::find(key, kind).map(|(_, row)| row.cell);
+        passing::signals(at.recorder(), lock, cell, one);
         events::ends(at, lock);
     }
 }

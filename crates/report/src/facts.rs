@@ -41,6 +41,9 @@ pub struct Facts {
     /// The load whose end ended the program.
     #[serde(default)]
     pub load: Option<LoadFacts>,
+    /// Patterns of functions, files and modules that implement locks (`--skip-frames`).
+    #[serde(default)]
+    pub skip_frames: Vec<String>,
 }
 
 /// A command that used the program, and whose end ended it.

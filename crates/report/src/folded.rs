@@ -10,7 +10,7 @@
 //! The input format of `flamegraph.pl`; the order of both stacks is that of bcc's `offwaketime`.
 
 use crate::pieces::{Piece, pieces};
-use crate::rows::{function, kind_name, place};
+use crate::rows::{function, kind_of, place};
 use crate::run::{Lock, RunReport};
 
 /// The folded form of `report`.
@@ -32,7 +32,7 @@ pub fn render(report: &RunReport) -> String {
 fn waiter(pid: u32, lock: &Lock) -> String {
     let stack = lock.worst_wait.iter().flat_map(|wait| wait.waiter.iter().rev());
     let frames: String = stack.map(|frame| format!(";{}", plain(&function(frame)))).collect();
-    let name = plain(&format!("{} #{} {}", kind_name(lock.kind), lock.id, place(lock)));
+    let name = plain(&format!("{} #{} {}", kind_of(lock), lock.id, place(lock)));
     format!("pid {pid}{frames};;{name}")
 }
 

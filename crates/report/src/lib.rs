@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aggregate;
+mod code;
 mod deadlocks;
 pub mod facts;
 pub mod findings;

@@ -6,7 +6,7 @@
 //! # Evidence
 //! `tests/rows.rs`.
 
-use crate::rows::{class_name, kind_name, place};
+use crate::rows::{class_name, kind_of, place};
 use crate::run::{Frame, Lock, RunReport};
 use std::collections::HashSet;
 use std::path::Path;
@@ -71,7 +71,7 @@ fn words(lock: &Lock) -> impl Iterator<Item = &str> {
         Some(&lock.first_taken),
     ];
     let frames = lock.site.iter().chain(stacks.into_iter().flatten().flatten());
-    let names = [kind_name(lock.kind), class_name(lock.class), &lock.address];
+    let names = [kind_of(lock), class_name(lock.class), &lock.address];
     names.into_iter().chain(frames.flat_map(of_frame))
 }
 

@@ -7,7 +7,7 @@
 //! # Sources
 //! "Trace Event Format", the Chromium project: complete events `X`, metadata events `M`.
 
-use crate::rows::{kind_name, place};
+use crate::rows::{kind_of, place};
 use crate::run::{Lock, Moment, Process, RunReport, Span};
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ fn event(pid: u32, lock: &Lock, moment: &Moment) -> Value {
         "ts": moment.at_ns as f64 / 1e3,
         "dur": moment.ns as f64 / 1e3,
         "args": {
-            "kind": kind_name(lock.kind),
+            "kind": kind_of(lock),
             "address": lock.address,
             "cause": moment.cause,
             "thread": moment.tid,

@@ -8,7 +8,7 @@
 //! Order: by total wait, then by acquisitions, then by id.
 
 use crate::aggregate::{Bucket, distribution};
-use crate::run::{Class, Distribution, Frame, Kind, Lock, Process, RunReport, TimedOut};
+use crate::run::{Class, Distribution, Frame, Kind, Like, Lock, Process, RunReport, TimedOut};
 use std::collections::{BTreeMap, HashMap};
 use uncontended_figures::text::clean;
 
@@ -207,6 +207,15 @@ pub fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
+/// The name of a lock's kind, with what a futex is used for.
+pub fn kind_of(lock: &Lock) -> &'static str {
+    match (lock.kind, lock.like) {
+        (Kind::Futex, Some(Like::Mutex)) => "futex mutex",
+        (Kind::Futex, Some(Like::Condition)) => "futex condition",
+        (kind, _) => kind_name(kind),
+    }
+}
+
 /// The name of a row's class.
 pub fn class_name(class: Class) -> &'static str {
     match class {
@@ -220,7 +229,11 @@ pub fn class_name(class: Class) -> &'static str {
 
 /// The location of a lock in the code: function and place of its site, else its address.
 pub fn place(lock: &Lock) -> String {
-    lock.site.as_ref().map_or_else(|| format!("at {}", clean(&lock.address)), code)
+    let place = lock.site.as_ref().map_or_else(|| format!("at {}", clean(&lock.address)), code);
+    match &lock.known_as {
+        Some(name) => format!("{}, {place}", clean(name)),
+        None => place,
+    }
 }
 
 /// A frame's function and place, else what is known of it.
@@ -233,23 +246,7 @@ pub fn code(frame: &Frame) -> String {
 
 /// The frames that call the lock's own code, innermost first.
 pub fn callers(stack: &[Frame]) -> impl Iterator<Item = &Frame> {
-    const LOCKS: [&str; 11] = [
-        "pthread_",
-        "__pthread_",
-        "___pthread_",
-        "__gthread_",
-        "__lll_",
-        "lll_",
-        "futex_",
-        "__futex_",
-        "std::mutex",
-        "std::unique_lock",
-        "std::lock_guard",
-    ];
-    let is_lock = |frame: &&Frame| {
-        frame.function.as_ref().is_some_and(|name| LOCKS.iter().any(|lock| name.starts_with(lock)))
-    };
-    stack.iter().skip_while(is_lock)
+    stack.iter().skip_while(|frame| crate::code::is_lock(frame))
 }
 
 /// A frame's function, else its module and address.

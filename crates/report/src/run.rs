@@ -143,6 +143,16 @@ impl Class {
     }
 }
 
+/// What a futex is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Like {
+    /// A lock: its waiters wait for the thread that has it.
+    Mutex,
+    /// A condition: its waiters wait for an event.
+    Condition,
+}
+
 /// One row: a lock, or one side of a read-write lock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Lock {
@@ -152,6 +162,12 @@ pub struct Lock {
     pub kind: Kind,
     /// How to interpret its waiting.
     pub class: Class,
+    /// What a futex is used for: by the names of the functions that waited, else by which threads wake it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub like: Option<Like>,
+    /// The name by which people know it (Python's interpreter lock).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_as: Option<String>,
     /// The code that the row is grouped by: where it was created, else first taken.
     pub site: Option<Frame>,
     /// The stack where it was created (init), innermost frame first.

@@ -42,13 +42,14 @@ const _: () = {
             asleep_since joined blocked_from blocked_to blocked_by wants system_ns wants_since wants_stack wants_how
             nested_lost nested reserved spare;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
-            waiters away next created first_taken generation signalled kind crossed spare free began recent reserved;
+            waiters away next created first_taken generation signalled kind crossed passing spare free began recent
+            came;
         WaiterList: arrivals unplaced next_late late shared;
         Late: ticks stack;
         Cell: next lock cold depth acquisitions site caused owner_changes hold_start hold_total hold_fourth
             hold hold_carry spare hold_worst_at hold_worst;
         Cold: blocked wait_total idle_total timed_out wait_worst idle_worst wait idle timed_out_total timed_out_max
-            try_failed wait_free idle_by spare;
+            try_failed wait_free idle_by unserved unserved_at served;
         Recent: noted counted holds divided_to spare;
         PastHold: began ended site release;
         Caused: next stack wait waits holds longest release passed_to passed_on
@@ -64,5 +65,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0xf2a2_8439_01de_83ad, "the layout has changed: change VERSION");
+    assert!(hash == 0x3935_5f93_0129_a660, "the layout has changed: change VERSION");
 };

@@ -35,7 +35,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -289,16 +289,26 @@ pub struct Lock {
     pub kind: AtomicU8,
     /// 1 once a thread other than the owner released it (a semaphore that is not a lock).
     pub crossed: AtomicU8,
+    /// Whether threads pass it on by waking (conditions, futexes): parts of [`passing`].
+    pub passing: AtomicU8,
     /// Keeps what follows aligned.
-    pub spare: [AtomicU8; 6],
+    pub spare: [AtomicU8; 5],
     /// Sum of the times from its releases to the next acquisitions, of releases with a timestamp or a waiter.
     pub free: AtomicU64,
     /// When the hold began that its last release with a timestamp ended.
     pub began: AtomicU64,
     /// Its recent holds, from the first one on that is noted.
     pub recent: AtomicU32,
-    /// Keeps the size a multiple of a unit.
-    pub reserved: AtomicU32,
+    /// The thread whose wait ended last, by a wakeup (conditions).
+    pub came: AtomicU32,
+}
+
+/// Parts of [`Lock::passing`].
+pub mod passing {
+    /// The last wakeup came from a thread that had what the others waited for.
+    pub const PASS: u8 = 1;
+    /// The thread of [`Lock::came`](super::Lock::came) has passed it on.
+    pub const OVER: u8 = 2;
 }
 
 /// Stacks that [`WaiterList::late`] has room for.
@@ -434,12 +444,18 @@ pub struct Cold {
     pub wait_free: AtomicU64,
     /// Sums of the idle intervals by cause: not woken, not scheduled, barged.
     pub idle_by: [AtomicU64; 3],
-    /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU64; 3],
+    /// Sum of the waits that timed out since the last one that a wakeup ended (conditions).
+    pub unserved: AtomicU64,
+    /// Since when the thread has the mutex, after the last of those.
+    pub unserved_at: AtomicU64,
+    /// Sum of those that went on until a wakeup, in whose share they are (conditions).
+    pub served: AtomicU64,
 }
 
 /// In [`Caused::passed_to`]. No stack has this number.
 pub const WAKE: u32 = u32::MAX;
+/// In [`Caused::passed_to`]: a wakeup by a thread that had what the waiter wanted. No stack has this number.
+pub const PASSED: u32 = u32::MAX - 1;
 
 /// Waiting for one lock that the holds of one site caused. A cell has an entry for each of [`SITES`] sites (and
 /// site that these waited for), and one for all others.
@@ -461,7 +477,7 @@ pub struct Caused {
     /// Stack of the longest one's release; 0 if unknown.
     pub release: AtomicU32,
     /// Stack of the acquisition of another lock for whose holder these holders waited meanwhile; 0 for none. [`WAKE`]
-    /// if the code of `stack` held nothing but ended the waits.
+    /// or [`PASSED`] if the code of `stack` held nothing but ended the waits.
     pub passed_to: AtomicU32,
     /// The part of `wait` that fell into those waits.
     pub passed_on: AtomicU64,

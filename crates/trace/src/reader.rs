@@ -249,6 +249,7 @@ impl<'b> View<'b> {
                 count: self.u64(cold + offset_of!(Cold, timed_out)),
                 total: self.u64(cold + offset_of!(Cold, timed_out_total)),
                 max: self.u64(cold + offset_of!(Cold, timed_out_max)),
+                served: self.u64(cold + offset_of!(Cold, served)),
             };
             cell.wait = times(
                 offset_of!(Cold, wait_total),

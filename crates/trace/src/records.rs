@@ -208,6 +208,8 @@ pub struct TimedOutRecord {
     pub total: u64,
     /// The longest.
     pub max: u64,
+    /// The part of `total` that went on until a wakeup, in whose share it is.
+    pub served: u64,
 }
 
 /// A histogram of times in ticks, with its extremes.

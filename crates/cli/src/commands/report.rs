@@ -44,6 +44,10 @@ pub(crate) struct Arguments {
     /// Show only locks whose number (#3), kind, class, code or address matches PATTERN
     #[arg(long, value_name = "PATTERN")]
     only: Option<String>,
+    /// Name locks and stacks by the code outside functions, files and modules that match PATTERN, in which `*` stands
+    /// for any characters (repeatable)
+    #[arg(long, value_name = "PATTERN")]
+    skip_frames: Vec<String>,
     /// Show the N costliest locks
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
@@ -97,7 +101,8 @@ impl Arguments {
     fn report(&self) -> Result<RunReport, Failure> {
         let refused = |error: &dyn std::fmt::Display| unreadable(&self.trace, &error.to_string());
         let bytes = std::fs::read(&self.trace).map_err(|error| refused(&error))?;
-        let (record, facts) = tracefile::decode(&bytes).map_err(|error| refused(&error))?;
+        let (record, mut facts) = tracefile::decode(&bytes).map_err(|error| refused(&error))?;
+        facts.skip_frames.extend_from_slice(&self.skip_frames);
         emit::report(record, facts, &mut ElfSymbols::default())
             .map_err(|failure| refused(&failure.cause))
     }

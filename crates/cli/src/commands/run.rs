@@ -61,6 +61,10 @@ pub(crate) struct Arguments {
     /// Show only locks whose number (#3), kind, class, code or address matches PATTERN
     #[arg(long, value_name = "PATTERN")]
     only: Option<String>,
+    /// Name locks and stacks by the code outside functions, files and modules that match PATTERN, in which `*` stands
+    /// for any characters (repeatable)
+    #[arg(long, value_name = "PATTERN")]
+    skip_frames: Vec<String>,
     /// Show the N costliest locks
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
@@ -99,6 +103,7 @@ impl Arguments {
             report: self.report,
             trace: self.trace,
             only: self.only,
+            skip_frames: self.skip_frames,
             top: self.top,
             no_history: self.no_history,
             quiet: self.quiet,

@@ -30,6 +30,8 @@ pub(crate) struct Plan {
     pub(crate) trace: Option<PathBuf>,
     /// Shows only locks whose kind, address or code contains this.
     pub(crate) only: Option<String>,
+    /// Patterns of functions, files and modules that implement locks.
+    pub(crate) skip_frames: Vec<String>,
     /// The load whose end ends the program.
     pub(crate) load: Option<LoadPlan>,
     /// How many locks to show.

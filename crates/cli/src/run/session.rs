@@ -75,6 +75,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         unrecorded: threads.unrecorded(),
         threads: threads.into_facts(),
         cost_ns_per_pair,
+        skip_frames: plan.skip_frames.clone(),
         load: schedule.load.as_ref().and_then(Load::facts),
         unobserved: obstacle.map(|obstacle| obstacle.reason().to_owned()),
         futex: futexes.as_mut().map(|futexes| futexes.finish(clock::monotonic_ns(), symbols)),
@@ -91,8 +92,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     }
     std::mem::forget(symbols); // The process exits now; freeing large tables would only take time.
     let (status, failure) = ending(ended, schedule.load.as_ref());
-    let failures = [failure, written.as_ref().err()];
-    failures.into_iter().flatten().for_each(complain);
+    [failure, written.as_ref().err()].into_iter().flatten().for_each(complain);
     Ok(if status == 0 && written.is_err() { 125 } else { status })
 }
 

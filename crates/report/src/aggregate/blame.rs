@@ -4,12 +4,12 @@
 //! I1: the parts of a row's blame sum to its total wait. Waits that are unfinished when the record ends have pieces
 //!     booked but no total; so the pieces are bounded by it.
 
-use super::locks::site;
 use super::stacks::Stacks;
+use crate::code::Skipped;
 use crate::run::{Blame, Blamed, BlamedKind, Frame, Lock, Process};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use uncontended_trace::layout::WAKE;
+use uncontended_trace::layout::{PASSED, WAKE};
 use uncontended_trace::reader::{CausedRecord, CellRecord, ProcessRecord, Record};
 
 /// The stack of the release for each stack of an acquisition, where one is known.
@@ -36,7 +36,7 @@ impl Sites {
         let release = self.releases.get(&stack).map_or(0, |&(_, release)| release);
         let (stack, release) = (stacks.frames(stack), stacks.frames(release));
         Blamed {
-            site: holding(&stack, &release),
+            site: holding(&stack, &release, stacks.skipped),
             stack,
             kind: BlamedKind::Hold,
             wait_ns: 0,
@@ -61,6 +61,12 @@ pub(super) struct Division {
     pub(super) ended_by: Vec<Blamed>,
     /// The same after chains: what a holder passed on is the other holder's.
     pub(super) followed: Vec<Blamed>,
+    /// The share of the ended waiting that threads ended which had what the waiter wanted.
+    pub(super) passed: f64,
+}
+
+fn is_held(caused: &CausedRecord) -> bool {
+    ![WAKE, PASSED].contains(&caused.passed_to)
 }
 
 /// Divides the `total_ns` of a row.
@@ -73,7 +79,7 @@ pub(super) fn divide<'c>(
 ) -> Division {
     let free_ns = super::sum(cells.clone().map(|cell| ns(cell.wait_free)));
     let (mut held_by, mut followed) = (Vec::new(), Vec::new());
-    for caused in cells.flat_map(|cell| &cell.caused).filter(|caused| caused.passed_to != WAKE) {
+    for caused in cells.flat_map(|cell| &cell.caused).filter(|caused| is_held(caused)) {
         let piece = Blamed {
             wait_ns: ns(caused.wait),
             waits: caused.waits,
@@ -118,13 +124,19 @@ pub(super) fn ended<'c>(
         longest_ns: ns(caused.longest),
         ..sites.piece(caused.stack, stacks)
     };
-    let timed_out_ns = super::sum(cells.clone().map(|cell| ns(cell.timed_out.total)));
-    let wakes = cells.flat_map(|cell| &cell.caused).filter(|caused| caused.passed_to == WAKE);
-    let (ended_by, booked_ns) = booked(wakes.map(piece).collect(), total_ns);
+    let timed_out_ns = super::sum(cells.clone().map(|cell| {
+        let lost = cell.timed_out;
+        ns(lost.total.saturating_sub(lost.served))
+    }));
+    let caused = cells.flat_map(|cell| &cell.caused).filter(|caused| !is_held(caused));
+    let passed = caused.clone().filter(|caused| caused.passed_to == PASSED);
+    let passed_ns = super::sum(passed.map(|caused| ns(caused.wait)));
+    let (ended_by, booked_ns) = booked(caused.map(piece).collect(), total_ns);
+    let passed = if booked_ns > 0 { passed_ns as f64 / booked_ns as f64 } else { 0.0 };
     let ended_ns = booked_ns.saturating_add(timed_out_ns).min(total_ns);
     let blame = Blame { ended_ns, unknown_ns: total_ns - ended_ns, ..Blame::default() };
     debug_assert_eq!(sum_of(&blame), total_ns, "I1: the parts are the whole");
-    Division { blame: Some(blame), ended_by, ..Division::default() }
+    Division { blame: Some(blame), ended_by, passed, ..Division::default() }
 }
 
 /// The pieces of a row that waited for `total_ns`, merged and with their shares, and the waiting booked in them.
@@ -144,7 +156,7 @@ fn sum_of(blame: &Blame) -> u64 {
 /// the release. Functions that wrap the acquisition have returned by then. A function that released by a tail call has
 /// left the stack, but its return address has not. Of inlined functions, the innermost that the release's stack
 /// contains too. Without such a function, the acquisition's site.
-fn holding(acquisition: &[Frame], release: &[Frame]) -> Option<Frame> {
+fn holding(acquisition: &[Frame], release: &[Frame], skipped: &Skipped) -> Option<Frame> {
     let is_at = |a: &Frame, b: &Frame| a.module == b.module && a.address == b.address;
     let is_in = |a: &Frame, b: &Frame| {
         a.module == b.module && a.function == b.function && a.function.is_some()
@@ -156,13 +168,22 @@ fn holding(acquisition: &[Frame], release: &[Frame]) -> Option<Frame> {
         Some(called) => acquisition.iter().filter(|a| is_at(a, called)).cloned().collect(),
         None => acquisition.to_vec(),
     };
-    let first = site(&inlined);
-    let outwards = inlined.iter().skip_while(|&frame| Some(frame) != first.as_ref());
+    let first = skipped.site(&inlined);
+    let outwards = inlined.iter().skip_while(|&frame| Some(frame) != first);
     let mut both = outwards.filter(|a| release.iter().any(|b| is_in(a, b)));
-    both.next().cloned().or(first)
+    both.next().or(first).cloned()
 }
 
-/// Pieces of one kind and site become one; the greatest waiting comes first.
+/// A line of code: a compiler may have made several addresses of it. Without a name, the address.
+fn line(frame: &Frame) -> Frame {
+    let mut line = frame.clone();
+    if line.function.is_some() && line.line.is_some() {
+        line.address.clear();
+    }
+    line
+}
+
+/// Pieces of one kind and line become one; the greatest waiting comes first.
 fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
     all.retain(|piece| piece.wait_ns > 0);
     // The order within a site decides whose stack stays.
@@ -170,7 +191,8 @@ fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
     let mut places = HashMap::new();
     let mut sites: Vec<Blamed> = Vec::new();
     for piece in all {
-        let place = *places.entry((piece.kind, piece.site.clone())).or_insert(sites.len());
+        let line = piece.site.as_ref().map(line);
+        let place = *places.entry((piece.kind, line)).or_insert(sites.len());
         let Some(sum) = sites.get_mut(place) else {
             sites.push(piece);
             continue;
@@ -243,7 +265,10 @@ mod tests {
     }
 
     fn held_in(acquisition: &[(&str, &str)], release: &[(&str, &str)]) -> String {
-        holding(&stack(acquisition), &stack(release)).unwrap().function.unwrap()
+        holding(&stack(acquisition), &stack(release), &Skipped::default())
+            .unwrap()
+            .function
+            .unwrap()
     }
 
     #[test]

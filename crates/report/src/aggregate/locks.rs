@@ -3,6 +3,7 @@
 use super::blame::{Division, Sites, divide, ended};
 use super::classify::{Part, classify};
 use super::distribution::Bucket;
+use super::nature::Nature;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
 use crate::run::{
@@ -121,20 +122,26 @@ impl Scale<'_> {
         let is_held = meaning.blame && (kind != Kind::Semaphore || hold.total_ns() > 0);
         let division = (wait.total_ns() > 0)
             .then(|| self.divide(cells, is_held, wait.total_ns(), sites, stacks));
-        let Division { blame, held_by, ended_by, followed } = division.unwrap_or_default();
+        let mut division = division.unwrap_or_default();
+        let worst_wait = worst_wait(&wait, stacks);
+        let waiter = worst_wait.as_ref().map_or(&[][..], |worst| &worst.waiter);
+        let class = self.class(kind, meaning, cells, division.blame);
+        let nature = Nature::of(kind, class, &division, waiter, stacks.skipped);
+        if !is_held && nature.class == Class::Contention {
+            division.followed = division.ended_by.clone();
+        }
+        let site = |stack: &[Frame]| stacks.skipped.site(stack).cloned();
+        let site = site(&created).or_else(|| site(&first_taken));
         let lock = Lock {
             id: 0,
             kind,
-            class: match self.class(kind, meaning, cells, sum(|cell| cell.owner_changes)) {
-                Class::HandOff if kind != Kind::Semaphore && is_mostly_held(blame) => {
-                    Class::Contention
-                }
-                class => class,
-            },
-            blame,
-            held_by,
-            ended_by,
-            site: site(&created).or_else(|| site(&first_taken)),
+            class: nature.class,
+            like: nature.like,
+            known_as: nature.known_as.map(str::to_owned),
+            blame: division.blame,
+            held_by: division.held_by,
+            ended_by: division.ended_by,
+            site,
             address: format!("{:#x}", lock.address),
             life: lock.generation,
             acquisitions: sum(|cell| cell.acquisitions),
@@ -147,17 +154,8 @@ impl Scale<'_> {
             utilisation: hold_ns.as_ref().and_then(|hold| of_wall(hold.total)),
             mean_queue: of_wall(wait.total_ns()),
             wait_share: None,
-            worst_wait: wait.longest().first().map(|longest| WorstWait {
-                ns: longest.ns,
-                waiter: stacks.frames(longest.note.1.mine),
-                holder: stacks.frames(longest.note.1.other),
-            }),
-            worst_idle: idle.longest().first().filter(|_| meaning.idle).map(|longest| WorstIdle {
-                ns: longest.ns,
-                releaser: stacks.frames(longest.note.1.other),
-                waiter: stacks.frames(longest.note.1.mine),
-                cause: cause_of(longest.note.1.cause),
-            }),
+            worst_wait,
+            worst_idle: worst_idle(&idle, stacks).filter(|_| meaning.idle),
             moments: self
                 .moments(meaning, [(Span::Wait, &wait), (Span::Idle, &idle), (Span::Hold, &hold)]),
             wait_ns: wait.distribution(),
@@ -168,7 +166,7 @@ impl Scale<'_> {
             created,
             first_taken,
         };
-        (lock, followed)
+        (lock, division.followed)
     }
 
     fn divide(
@@ -230,7 +228,7 @@ impl Scale<'_> {
         Some(self.ns(ticks.checked_sub(self.record.start_ticks)?))
     }
 
-    fn class(self, kind: Kind, meaning: Meaning, cells: &Cells<'_>, owner_changes: u64) -> Class {
+    fn class(self, kind: Kind, meaning: Meaning, cells: &Cells<'_>, blame: Option<Blame>) -> Class {
         let part = |thread: &ThreadRecord, cell: &CellRecord| Part {
             acquisitions: cell.acquisitions,
             blocked: cell.blocked,
@@ -239,7 +237,11 @@ impl Scale<'_> {
             until_its_end: meaning.hold && thread.tid != self.pid && held_until_end(thread, cell),
         };
         let parts: Vec<Part> = cells.iter().map(|(thread, cell)| part(thread, cell)).collect();
-        classify(kind, &parts, owner_changes)
+        let owner_changes = super::sum(cells.iter().map(|(_, cell)| cell.owner_changes));
+        match classify(kind, &parts, owner_changes) {
+            Class::HandOff if kind != Kind::Semaphore && is_mostly_held(blame) => Class::Contention,
+            class => class,
+        }
     }
 
     /// The moments of the longest times. The record notes their ends and, for the longest hold, its beginning.
@@ -266,6 +268,20 @@ impl Scale<'_> {
             })
             .collect()
     }
+}
+
+fn worst_wait(wait: &Times<Note>, stacks: &mut Stacks<'_>) -> Option<WorstWait> {
+    let longest = wait.longest().first()?;
+    let (_, extreme) = longest.note;
+    let (waiter, holder) = (stacks.frames(extreme.mine), stacks.frames(extreme.other));
+    Some(WorstWait { ns: longest.ns, waiter, holder })
+}
+
+fn worst_idle(idle: &Times<Note>, stacks: &mut Stacks<'_>) -> Option<WorstIdle> {
+    let longest = idle.longest().first()?;
+    let (_, extreme) = longest.note;
+    let (releaser, waiter) = (stacks.frames(extreme.other), stacks.frames(extreme.mine));
+    Some(WorstIdle { ns: longest.ns, releaser, waiter, cause: cause_of(extreme.cause) })
 }
 
 /// Whether at least half of the waiting is for holds: two threads that hold a lock in turn do not hand a free one over.
@@ -327,30 +343,4 @@ fn cause_of(code: u32) -> IdleCause {
         cause::BARGED => IdleCause::Barged,
         _ => IdleCause::Unknown,
     }
-}
-
-/// Prefixes of functions that only pass a lock on: the standard libraries of C++ and Rust, and similar wrappers.
-const PASSING: [&str; 8] = [
-    "std::",
-    "core::",
-    "alloc::",
-    "parking_lot::",
-    "parking_lot_core::",
-    "lock_api::",
-    "__gthread",
-    "__gnu_cxx::",
-];
-
-/// The frame that identifies a stack: the innermost one outside the libraries that only pass locks on.
-pub(super) fn site(stack: &[Frame]) -> Option<Frame> {
-    let wrapper = |frame: &&Frame| {
-        let file =
-            frame.module.as_deref().and_then(|module| module.rsplit('/').next()).unwrap_or("");
-        let function = frame.function.as_deref().unwrap_or("");
-        ["libc.so", "libc-2", "libpthread", "libstdc++", "libc++"]
-            .iter()
-            .any(|name| file.starts_with(name))
-            || PASSING.iter().any(|name| function.trim_start_matches('<').starts_with(name))
-    };
-    stack.iter().find(|frame| !wrapper(frame)).or(stack.first()).cloned()
 }

@@ -10,6 +10,7 @@ mod coverage;
 mod deadlocks;
 mod distribution;
 mod locks;
+mod nature;
 mod order;
 mod stacks;
 mod threads;
@@ -19,6 +20,7 @@ mod unnamed;
 pub use classify::{Part, classify};
 pub use distribution::{Bucket, distribution};
 
+use crate::code::Skipped;
 use crate::facts::Facts;
 use crate::findings;
 use crate::run::{CULPRITS, Clock, Frame, Observer, Process, RunReport, SCHEMA};
@@ -53,12 +55,12 @@ pub fn report(
     symbols: &mut dyn Symbols,
 ) -> Result<RunReport, ReadError> {
     let record = reader::read(record)?;
+    let skipped = Skipped::with(&facts.skip_frames);
     let mut processes: Vec<Process> = Vec::new();
     let (mut followed, mut stuck, mut orders) = (Vec::new(), Vec::new(), Vec::new());
-    // The kernel's figures belong to a process's last image.
-    let mut told = HashSet::new();
+    let mut told = HashSet::new(); // The kernel's figures belong to a process's last image.
     for image in record.processes.iter().rev() {
-        let mut stacks = Stacks::new(image, symbols);
+        let mut stacks = Stacks::new(image, symbols, &skipped);
         let rows = locks::rows(&record, image, facts.wall_ns, &mut stacks);
         followed.push(rows.followed);
         stuck.push(deadlocks::deadlocks(&record, image, facts.wall_ns, &rows.units, &mut stacks));

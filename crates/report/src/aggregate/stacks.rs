@@ -1,6 +1,7 @@
 //! Stacks of one process as named frames.
 
 use super::Symbols;
+use crate::code::Skipped;
 use crate::run::Frame;
 use std::collections::HashMap;
 use uncontended_trace::reader::{ModuleRecord, ProcessRecord};
@@ -11,13 +12,19 @@ pub(super) struct Stacks<'a> {
     modules: Vec<&'a ModuleRecord>,
     symbols: &'a mut dyn Symbols,
     named: HashMap<u64, Vec<Frame>>,
+    /// What does not identify a stack.
+    pub(super) skipped: &'a Skipped,
 }
 
 impl<'a> Stacks<'a> {
-    pub(super) fn new(image: &'a ProcessRecord, symbols: &'a mut dyn Symbols) -> Self {
+    pub(super) fn new(
+        image: &'a ProcessRecord,
+        symbols: &'a mut dyn Symbols,
+        skipped: &'a Skipped,
+    ) -> Self {
         let mut modules: Vec<&ModuleRecord> = image.modules.iter().collect();
         modules.sort_by_key(|module| module.start);
-        Stacks { image, modules, symbols, named: HashMap::new() }
+        Stacks { image, modules, symbols, named: HashMap::new(), skipped }
     }
 
     /// The frames of the stack with this number, innermost first; none for 0.

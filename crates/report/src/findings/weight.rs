@@ -3,7 +3,7 @@
 
 use super::rules::{MOSTLY_IDLE, NO_CPU, Said, cause, without_cpu};
 use super::{Subject, fourth};
-use crate::run::{Distribution, IdleCause, Kind};
+use crate::run::{Distribution, IdleCause, Kind, Lock};
 use uncontended_figures::{count, duration, number, percent};
 
 /// Less waiting in all is not worth a finding in the shortest of runs.
@@ -108,7 +108,9 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
     let but = no_cpu.map_or_else(String::new, |share| format!("; {}", without_cpu(share)));
     let idle = lock.idle_ns.as_ref().map_or(0, |idle| idle.total);
     let free = idle as f64 / wait.total.max(1) as f64;
-    let advice = if free < MOSTLY_IDLE {
+    let advice = if let Some(passing) = passing(lock) {
+        passing
+    } else if free < MOSTLY_IDLE {
         let held = held_ns.map_or_else(String::new, |ns| {
             let share = percent(ns as f64 / subject.wall_ns.max(1) as f64);
             format!("it was held for {share} of the run: ")
@@ -137,6 +139,24 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
         .chain(held_ns.map(|ns| ("total_hold_ns", ns as f64)))
         .chain(no_cpu.map(|share| ("cpu_wanted_share", share)))
         .collect(),
+    })
+}
+
+/// What to do about a lock of which only the waits and wakeups are seen.
+fn passing(lock: &Lock) -> Option<String> {
+    let first = lock.ended_by.first()?;
+    let code = first.site.as_ref().map_or_else(|| "unknown code".to_owned(), crate::rows::code);
+    let share = percent(first.share);
+    Some(match lock.kind {
+        Kind::Futex => {
+            format!(
+                "{share} of the waiting ended when {code} released it: hold it for less there, or split it"
+            )
+        }
+        _ => format!(
+            "threads pass it on as they do a lock, and {share} of the waiting ended when {code} passed it on: do less \
+             until then, or share less"
+        ),
     })
 }
 

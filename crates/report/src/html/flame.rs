@@ -2,7 +2,7 @@
 
 use crate::aggregate::sum;
 use crate::pieces::{Cause, Piece, pieces};
-use crate::rows::{Row, callers, function, kind_name, place};
+use crate::rows::{Row, callers, function, kind_of, place};
 use crate::run::{Class, Frame};
 use crate::svg::{Column, flame};
 use maud::Markup;
@@ -29,7 +29,7 @@ pub(super) fn both_ends(rows: &[Row<'_>]) -> Option<(&'static str, Markup)> {
 
 /// The pieces of a row's waiting, the largest first.
 fn columns(row: &Row<'_>) -> Vec<Column> {
-    let middle = format!("{} #{} {}", kind_name(row.kind()), row.first().id, place(row.first()));
+    let middle = format!("{} #{} {}", kind_of(row.first()), row.first().id, place(row.first()));
     let waiter = row.longest_waited().and_then(|lock| lock.worst_wait.as_ref());
     let above = waiter.map_or_else(Vec::new, |worst| names(&worst.waiter));
     let column = |below: Vec<String>, colour: usize, ns: u64| Column {

@@ -1,7 +1,7 @@
 //! The sections of a run's page.
 
 use super::{Cell, bars, stacks, table};
-use crate::rows::{Row, class_name, kind_name, place};
+use crate::rows::{Row, class_name, kind_of, place};
 use crate::run::{Distribution, RunReport, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
 use crate::terminal::{own_switches, several, shown, unseen, words};
@@ -109,7 +109,7 @@ fn names(row: &Row) -> Vec<Cell> {
         Cell::figure(format!("#{}", row.first().id), row.first().id as f64),
         Cell::figure(row.pid.to_string(), f64::from(row.pid)),
         Cell::text(class_name(row.class())),
-        Cell::text(kind_name(row.kind())),
+        Cell::text(kind_of(row.first())),
         Cell::text(place(row.first())),
         Cell::figure(figures::count(row.locks.len() as u64), row.locks.len() as f64),
         Cell::figure(figures::count(row.acquisitions), row.acquisitions as f64),

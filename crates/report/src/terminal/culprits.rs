@@ -3,7 +3,7 @@
 use super::{Options, heading};
 use crate::findings::cause;
 use crate::rows;
-use crate::run::{Blamed, BlamedKind, IdleCause, RunReport};
+use crate::run::{Blamed, BlamedKind, IdleCause, Kind, RunReport};
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::wrap;
@@ -60,7 +60,10 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
     };
     let what = match culprit.kind {
         BlamedKind::Hold => format!("holds {locks}"),
-        BlamedKind::Wake => format!("wakes the waiters of {locks}"),
+        BlamedKind::Wake if lock.is_some_and(|lock| lock.kind == Kind::Futex) => {
+            format!("releases {locks}")
+        }
+        BlamedKind::Wake => format!("passes {locks} on"),
         BlamedKind::Idle => match lock.map_or(IdleCause::Unknown, cause) {
             IdleCause::NotWoken => format!("{locks} stood idle: woken late"),
             IdleCause::NotScheduled => format!("{locks} stood idle: no CPU"),

@@ -1,7 +1,7 @@
 //! The table of locks.
 
 use super::{Options, heading, several};
-use crate::rows::{Row, class_name, kind_name, place};
+use crate::rows::{Row, class_name, kind_of, place};
 use crate::run::{Class, Distribution, RunReport};
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
@@ -12,7 +12,7 @@ type Shown = (Column, fn(&Row) -> String);
 const LOCK: Shown = (Column::figure("lock"), |row| format!("#{}", row.first().id));
 const PID: Shown = (Column::figure("pid"), |row| row.pid.to_string());
 const CLASS: Shown = (Column::word("class"), |row| class_name(row.class()).to_owned());
-const KIND: Shown = (Column::word("kind").goes(3), |row| kind_name(row.kind()).to_owned());
+const KIND: Shown = (Column::word("kind").goes(3), |row| kind_of(row.first()).to_owned());
 const WHERE: Shown = (Column::elastic("where"), |row| place(row.first()));
 const LOCKS: Shown =
     (Column::figure("locks").goes(4), |row| figures::count(row.locks.len() as u64));

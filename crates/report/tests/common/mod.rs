@@ -63,6 +63,8 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         id,
         kind,
         class: Class::Contention,
+        like: None,
+        known_as: None,
         site: Some(frame(function, "sort.c", 3300 + (id % 10_000) as u32)),
         created: vec![],
         first_taken: vec![],

@@ -1,0 +1,160 @@
+//! Objects that threads pass to each other by waking: conditions and futexes that guard a resource as a lock does.
+//!
+//! # Contract
+//! Python's interpreter lock is a flag and a condition: the thread that gives it up signals, and one that wants it
+//! waits. The waiting is for a holder, although no hold can be seen. A wakeup is a *pass* if it comes from the thread
+//! whose wait ended last, or after one of that thread's: each then wakes the next before another returns. (A thread
+//! that takes what is free has not waited, so any thread may come in between.) Of a futex it is also one if it is for
+//! one waiter and comes from a thread that has waited here: the waiters of a lock often wake for nothing. A queue's
+//! threads are different: those that return do not wake, or several return first.
+//!
+//! A wait that a pass ended is divided among the threads that had it meanwhile: the time between two wakeups is that of
+//! the later one's code. If it times out, and its thread waits again without giving up the mutex in between, both are
+//! one wait for that. A wait that another wakeup ended is all that one's.
+//! # State
+//! `Lock::came` is the thread whose wait ended last, by a wakeup. `Lock::passing`: parts of [`passing`]. Both are
+//! evidence: a race of two wakeups blurs it. `Cold::unserved` is the thread's waiting that timed out and may continue.
+//! `Lock::recent` has the last [`RECENT`] wakeups while threads waited: `noted` is their number.
+//! # Edges
+//! wakeup: [`note`] stores `PastHold::ended` -> [`divide`] loads it. Carries `PastHold::site`.
+//! # Evidence
+//! `tests/passing.rs`; `tests/programs/passed_on.c`.
+
+use crate::blame::{self, Share};
+use crate::counter::add;
+use crate::list;
+use crate::site::{Recorder, Row};
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_trace::layout::{
+    Cell, Cold, Lock, PASSED, PastHold, RECENT, Recent, WAKE, passing, units,
+};
+
+/// Notes the wakeup that the calling thread is about to make. `cell` is its own; a thread that has not waited at a
+/// futex has none. `is_lone`: at a futex, for one waiter.
+pub fn signals(recorder: &Recorder, lock: &Lock, cell: Option<&Cell>, is_lone: bool) {
+    let came_last = lock.came.load(Relaxed) == recorder.arena.unit_of(recorder.thread);
+    let is_over = came_last || lock.passing.load(Relaxed) & passing::OVER != 0;
+    let over = if is_over { passing::OVER } else { 0 };
+    let passes = is_over || is_lone && cell.is_some();
+    lock.passing.store(over | if passes { passing::PASS } else { 0 }, Relaxed);
+    if let Some(cell) = cell {
+        forget(recorder, cell);
+    }
+}
+
+/// What its thread waited for before is no longer wanted: it has it, or does other things.
+fn forget(recorder: &Recorder, cell: &Cell) {
+    if let Some(cold) = waited(recorder, cell) {
+        cold.unserved.store(0, Relaxed);
+    }
+}
+
+/// The thread of `row` begins a wait for a condition, and has had its mutex since `held_since`.
+pub fn begins(recorder: &Recorder, row: Row, held_since: u64) {
+    let Row { cell, lock } = row;
+    lock.attention.fetch_add(1, Relaxed);
+    if waited(recorder, cell).is_some_and(|cold| cold.unserved_at.load(Relaxed) != held_since) {
+        forget(recorder, cell);
+    }
+}
+
+/// Notes that its wait timed out after `wait`, and that it has the mutex since `now`.
+pub fn timed_out(recorder: &Recorder, cell: &Cell, wait: u64, now: u64) {
+    if let Some(cold) = waited(recorder, cell) {
+        add(&cold.unserved, wait);
+        cold.unserved_at.store(now, Relaxed);
+    }
+}
+
+/// The wait is over.
+pub fn ended(lock: &Lock) {
+    lock.attention.fetch_sub(1, Relaxed);
+}
+
+/// Books the wait for a condition or a futex from `call` to `ended`, when a wakeup ended it. Another return without
+/// another wakeup is no longer a pass.
+pub fn came(recorder: &Recorder, row: Row, call: u64, ended: u64) {
+    let Row { cell, lock } = row;
+    let before = waited(recorder, cell).map_or(0, |cold| {
+        let before = cold.unserved.load(Relaxed);
+        add(&cold.served, before);
+        before
+    });
+    book(recorder, row, (call, ended), before);
+    forget(recorder, cell);
+    lock.came.store(recorder.arena.unit_of(recorder.thread), Relaxed);
+    lock.passing.store(0, Relaxed);
+}
+
+/// Books a wait from `call` to `now`, when the last wakeup had ended it, after `unserved` ticks of the same waiting.
+/// The thread must be marked as recording.
+pub(crate) fn book(recorder: &Recorder, row: Row, (call, now): (u64, u64), unserved: u64) {
+    let Row { cell, lock } = row;
+    let whole = Share { waits: 1, holds: 1, passed_to: WAKE, ..Share::default() };
+    let piece = |site, wait| Share { site, wait, length: wait, ..whole };
+    if lock.passing.load(Relaxed) & passing::PASS == 0 {
+        let site = lock.release_stack.load(Relaxed);
+        let wait = now.saturating_sub(call).wrapping_add(unserved);
+        return blame::book(recorder, cell, piece(site, wait));
+    }
+    divide(recorder, lock, (call.saturating_sub(unserved), now), |site, wait| {
+        blame::book(recorder, cell, Share { passed_to: PASSED, ..piece(site, wait) });
+    });
+}
+
+/// Notes that the calling thread, with this stack, is about to end waits at `now`.
+pub(crate) fn note(recorder: &Recorder, lock: &'static Lock, stack: u32, now: u64) {
+    let made = || recorder.arena.allocate(units(size_of::<Recent>()));
+    let Some(unit) = list::published(&lock.recent, made) else { return };
+    let recent: &Recent = recorder.arena.at(unit);
+    let place = recent.noted.fetch_add(1, Relaxed) as usize % RECENT;
+    let PastHold { ended, site, .. } = &recent.holds[place];
+    site.store(stack, Relaxed);
+    // EDGE wakeup (release): its stack.
+    ended.store(now, Release);
+}
+
+/// Divides the time from `from` to `now` among the wakeups since `from`: `book` gets each one's stack and time. What
+/// was before the oldest wakeup that is known stays unknown.
+fn divide(
+    recorder: &Recorder,
+    lock: &Lock,
+    (from, now): (u64, u64),
+    mut book: impl FnMut(u32, u64),
+) {
+    let unit = lock.recent.load(Relaxed);
+    if unit == 0 {
+        return;
+    }
+    let recent: &Recent = recorder.arena.at(unit);
+    let noted = recent.noted.load(Relaxed);
+    let oldest = noted.saturating_sub(RECENT as u64);
+    let (mut later, mut is_complete) = (None, oldest == 0);
+    for number in (oldest..noted).rev() {
+        let PastHold { ended, site, .. } = &recent.holds[number as usize % RECENT];
+        // EDGE wakeup (acquire): its stack.
+        let ended = ended.load(Acquire);
+        if ended <= from {
+            is_complete = true;
+            continue; // It came before, or is not written yet.
+        }
+        let until = later.map_or(now, |(_, until)| until);
+        if ended > until {
+            continue; // It came after the end.
+        }
+        if let Some((site, until)) = later {
+            book(site, until - ended);
+        }
+        // The time after the last wakeup was its thread's to wake the waiter.
+        later = Some((site.load(Relaxed), if later.is_none() { now } else { ended }));
+    }
+    if let Some((site, until)) = later.filter(|_| is_complete) {
+        book(site, until - from);
+    }
+}
+
+/// The part of a cell for waits, if its thread has waited.
+fn waited(recorder: &Recorder, cell: &Cell) -> Option<&'static Cold> {
+    let cold = cell.cold.load(Relaxed);
+    (cold != 0).then(|| recorder.arena.at(cold))
+}

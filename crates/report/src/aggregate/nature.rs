@@ -1,0 +1,42 @@
+//! What an object without a holder is used for: its waiters wait for a thread, as at a lock, or for an event.
+//!
+//! # Contract
+//! Of a futex, the functions that waited tell it; without names, its wakeups do. A condition whose waiters pass it on
+//! is a lock in all but name.
+
+use super::blame::Division;
+use crate::code::{self, Skipped};
+use crate::run::{Class, Frame, Kind, Like};
+
+/// Threads pass an object on, as they do a lock, if this share of the waiting ended with a pass.
+const MOSTLY_PASSED: f64 = 0.8;
+
+/// What an object is used for.
+pub(super) struct Nature {
+    pub(super) class: Class,
+    pub(super) like: Option<Like>,
+    pub(super) known_as: Option<&'static str>,
+}
+
+impl Nature {
+    /// Of an object of `kind`, of `class` as far as its threads' figures tell, whose longest wait was in `waiter`.
+    pub(super) fn of(
+        kind: Kind,
+        class: Class,
+        division: &Division,
+        waiter: &[Frame],
+        skipped: &Skipped,
+    ) -> Self {
+        let is_passed = division.passed >= MOSTLY_PASSED;
+        let by_name = || skipped.like(waiter).or(is_passed.then_some(Like::Mutex));
+        let like = if kind == Kind::Futex { by_name() } else { None };
+        let class = match class {
+            Class::Unknown if like == Some(Like::Condition) => Class::Queue,
+            Class::Unknown if like == Some(Like::Mutex) => Class::Contention,
+            Class::Queue if is_passed => Class::Contention,
+            class => class,
+        };
+        let known_as = if is_passed { code::known_as(kind, waiter) } else { None };
+        Nature { class, like, known_as }
+    }
+}

@@ -1,0 +1,192 @@
+//! Code that merely implements locks: what stands between a wait and the code that a person would open.
+//!
+//! # Contract
+//! A stack is known by its innermost frame outside such code ([`Skipped::site`]). The tables name the C library, the
+//! standard libraries of C++ and Rust, and the libraries that programs commonly take their locks from; `--skip-frames`
+//! adds to them. In a pattern, `*` stands for any characters.
+//! # Sources
+//! Stacks of programs that use these libraries, and their sources.
+
+use crate::run::{Frame, Kind, Like};
+
+/// Modules.
+const MODULES: [&str; 5] = ["libc.so*", "libc-2*", "libpthread*", "libstdc++*", "libc++*"];
+
+/// Functions: the libraries' own, and those of others that only lock, wait or wake.
+const FUNCTIONS: [&str; 49] = [
+    // C and C++.
+    "pthread_*",
+    "__pthread_*",
+    "___pthread_*",
+    "__lll_*",
+    "lll_*",
+    "futex_*",
+    "__futex_*",
+    "__gthread*",
+    "__gnu_cxx::*",
+    "std::*",
+    "boost::mutex*",
+    "boost::unique_lock*",
+    "boost::condition_variable*",
+    "boost::sync::*",
+    // Rust.
+    "core::*",
+    "alloc::*",
+    "parking_lot::*",
+    "parking_lot_core::*",
+    "lock_api::*",
+    "crossbeam_utils::sync::*",
+    "crossbeam_channel::*",
+    "event_listener::*",
+    "once_cell::*",
+    // Abseil and Folly.
+    "absl::*Mutex*",
+    "absl::*CondVar*",
+    "absl::*synchronization_internal::*",
+    "folly::*futex*",
+    "folly::SharedMutex*",
+    // GLib and Qt.
+    "g_mutex_*",
+    "g_rec_mutex_*",
+    "g_rw_lock_*",
+    "g_cond_*",
+    "g_futex_*",
+    "g_bit_*",
+    "QBasicMutex::*",
+    "QMutex*",
+    "QRecursiveMutex::*",
+    "QReadWriteLock::*",
+    "QSemaphore::*",
+    "QWaitCondition*",
+    "QtFutex::*",
+    // CPython.
+    "PyCOND_*",
+    "PyMUTEX_*",
+    "_PyMutex_*",
+    "_PyParkingLot_*",
+    "take_gil",
+    "drop_gil",
+    "PyEval_SaveThread",
+    "PyEval_RestoreThread",
+];
+
+/// Functions between the C library's wait and the interpreter's code, where a thread wants Python's interpreter lock.
+const INTERPRETER: [&str; 4] = ["take_gil", "PyEval_*", "_PyEval_*", "PyGILState_*"];
+
+/// Parts of the names of functions that tell what a futex is used for.
+const LIKE: [(&str, Like); 7] = [
+    ("*condvar*", Like::Condition),
+    ("*cond_*", Like::Condition),
+    ("*waitcondition*", Like::Condition),
+    ("*mutex*", Like::Mutex),
+    ("*rwlock*", Like::Mutex),
+    ("*rw_lock*", Like::Mutex),
+    // Locks park threads too, so this comes last.
+    ("*park*", Like::Condition),
+];
+
+/// Code that does not identify a stack: the tables above, and patterns of the user's.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Skipped {
+    more: Vec<String>,
+}
+
+impl Skipped {
+    /// The tables, and functions, files and modules that match one of `patterns`.
+    pub(crate) fn with(patterns: &[String]) -> Self {
+        Skipped { more: patterns.to_vec() }
+    }
+
+    /// The frame that identifies a stack: the innermost one outside such code, else the innermost one.
+    pub(crate) fn site<'a>(&self, stack: &'a [Frame]) -> Option<&'a Frame> {
+        stack.iter().find(|frame| !self.contains(frame)).or(stack.first())
+    }
+
+    /// What the code between the site and the wait says that the object is.
+    pub(crate) fn like(&self, stack: &[Frame]) -> Option<Like> {
+        let inside = || stack.iter().take_while(|frame| self.contains(frame));
+        let says = |pattern: &str| {
+            inside().position(|frame| is_match(&function(frame).to_lowercase(), pattern))
+        };
+        let (parks, others) = LIKE.split_last()?;
+        let first = others.iter().filter_map(|&(pattern, like)| Some((says(pattern)?, like))).min();
+        first.map(|(_, like)| like).or_else(|| says(parks.0).map(|_| parks.1))
+    }
+
+    fn contains(&self, frame: &Frame) -> bool {
+        let base = |path: &'_ Option<String>| path.as_deref().map_or("", base).to_owned();
+        let (module, file) = (base(&frame.module), base(&frame.file));
+        MODULES.iter().any(|pattern| is_match(&module, pattern))
+            || is_lock(frame)
+            || self.more.iter().any(|pattern| {
+                [function(frame), &module, &file].iter().any(|name| is_match(name, pattern))
+            })
+    }
+}
+
+/// Whether the frame's function belongs to the tables.
+pub(crate) fn is_lock(frame: &Frame) -> bool {
+    FUNCTIONS.iter().any(|pattern| is_match(function(frame), pattern))
+}
+
+/// The name by which people know the object of `kind` that was waited for with this stack, if threads pass it on.
+pub(crate) fn known_as(kind: Kind, waiter: &[Frame]) -> Option<&'static str> {
+    let is_wait = |frame: &&Frame| {
+        function(frame).is_empty()
+            || ["pthread_*", "PyCOND_*"].iter().any(|of| is_match(function(frame), of))
+    };
+    let caller = waiter.iter().find(|frame| !is_wait(frame))?;
+    let is_interpreter = INTERPRETER.iter().any(|pattern| is_match(function(caller), pattern));
+    (kind == Kind::Condition && is_interpreter).then_some("Python's interpreter lock")
+}
+
+fn function(frame: &Frame) -> &str {
+    frame.function.as_deref().unwrap_or("").trim_start_matches('<')
+}
+
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether `text` is what `pattern` stands for.
+fn is_match(text: &str, pattern: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return text == pattern };
+    let Some(mut text) = text.strip_prefix(start) else { return false };
+    let Some((middle, end)) = rest.rsplit_once('*') else { return text.ends_with(rest) };
+    for part in middle.split('*') {
+        let Some(at) = text.find(part) else { return false };
+        text = &text[at + part.len()..];
+    }
+    text.ends_with(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_characters() {
+        for (text, pattern) in [
+            ("lock", "lock"),
+            ("lock", "*"),
+            ("", "*"),
+            ("my::lock", "my::*"),
+            ("my::lock", "*lock"),
+            ("my::fast::lock", "my::*lock"),
+            ("absl::lts_2023::Mutex::Lock(long)", "absl::*Mutex*"),
+            ("aab", "*a*b"),
+            ("ab", "a**b"),
+        ] {
+            assert!(is_match(text, pattern), "{text} {pattern}");
+        }
+        for (text, pattern) in [
+            ("lock", "loc"),
+            ("lock", ""),
+            ("my::lock", "your::*"),
+            ("ab", "*ab*b"),
+            ("aba", "a*b"),
+        ] {
+            assert!(!is_match(text, pattern), "{text} {pattern}");
+        }
+    }
+}
