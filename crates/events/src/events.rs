@@ -20,6 +20,7 @@ use crate::recent;
 pub use crate::releases::{Unlock, leaving, record_hold, release, releasing};
 use crate::site::{Recorder, Row, Site};
 use crate::waiters::{self, Side, Wait};
+use crate::wakes;
 use crate::wants;
 use uncontended_atomic::{Ordering::Relaxed, Ordering::Release};
 use uncontended_trace::histogram::FINE;
@@ -429,6 +430,9 @@ pub fn ends(at: impl Site, lock: &'static Lock) -> u64 {
     let now = at.ticks();
     if is_wanted {
         passing::note(at.recorder(), lock, stack, now);
+    }
+    if is_wanted && lock.kind.load(Relaxed) == kind::FUTEX {
+        wakes::note(at.recorder(), lock, stack, now);
     }
     lock.signalled.store(now, Relaxed);
     now

@@ -35,6 +35,7 @@ pub mod slots;
 pub mod stacks;
 pub mod symbols;
 pub mod waiters;
+mod wakes;
 pub mod wants;
 
 /// The former name of [`waiters`].

@@ -24,9 +24,10 @@ use crate::blame::{self, Share};
 use crate::counter::add;
 use crate::list;
 use crate::site::{Recorder, Row};
+use crate::wakes;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_trace::layout::{
-    Cell, Cold, Lock, PASSED, PastHold, RECENT, Recent, WAKE, passing, units,
+    CHAIN, CHAINED, Cell, Cold, Lock, PASSED, PastHold, RECENT, Recent, WAKE, kind, passing, units,
 };
 
 /// Notes the wakeup that the calling thread is about to make. `cell` is its own; a thread that has not waited at a
@@ -58,12 +59,28 @@ pub fn begins(recorder: &Recorder, row: Row, held_since: u64) {
     }
 }
 
-/// Notes that its wait timed out after `wait`, and that it has the mutex since `now`.
-pub fn timed_out(recorder: &Recorder, cell: &Cell, wait: u64, now: u64) {
-    if let Some(cold) = waited(recorder, cell) {
-        add(&cold.unserved, wait);
-        cold.unserved_at.store(now, Relaxed);
+/// Notes that its wait since `call` timed out at `ended`, and that it has the mutex since `now`. What it waited before
+/// the last pass was for those that had it until then; the rest may continue. The thread must be marked as recording.
+pub fn timed_out(recorder: &Recorder, row: Row, (call, ended): (u64, u64), now: u64) {
+    let Row { cell, lock } = row;
+    let Some(cold) = waited(recorder, cell) else { return };
+    let unserved = cold.unserved.load(Relaxed).wrapping_add(ended.saturating_sub(call));
+    let (from, last) = (ended.saturating_sub(unserved), lock.signalled.load(Relaxed));
+    let is_pass = lock.passing.load(Relaxed) & passing::PASS != 0 && (call..=now).contains(&last);
+    let mut late = last.saturating_sub(ended);
+    let mut booked = 0;
+    if is_pass {
+        divide(recorder, lock, (from, last), |site, wait| {
+            let part = wait.saturating_sub(late);
+            late = late.saturating_sub(wait);
+            booked += part;
+            blame::book(recorder, cell, Share { passed_to: PASSED, ..piece(site, part) });
+        });
     }
+    add(&cold.served, booked);
+    let rest = if is_pass { ended.saturating_sub(last) } else { unserved };
+    cold.unserved.store(rest, Relaxed);
+    cold.unserved_at.store(now, Relaxed);
 }
 
 /// The wait is over.
@@ -90,16 +107,31 @@ pub fn came(recorder: &Recorder, row: Row, call: u64, ended: u64) {
 /// The thread must be marked as recording.
 pub(crate) fn book(recorder: &Recorder, row: Row, (call, now): (u64, u64), unserved: u64) {
     let Row { cell, lock } = row;
-    let whole = Share { waits: 1, holds: 1, passed_to: WAKE, ..Share::default() };
-    let piece = |site, wait| Share { site, wait, length: wait, ..whole };
-    if lock.passing.load(Relaxed) & passing::PASS == 0 {
+    let is_pass = lock.passing.load(Relaxed) & passing::PASS != 0;
+    let wait = now.saturating_sub(call);
+    let mut is_chain = false;
+    if lock.kind.load(Relaxed) == kind::FUTEX {
+        wakes::divide(recorder, lock, (call, now), |site, part| {
+            is_chain |= part != wait;
+            if is_chain && !is_pass {
+                blame::book(recorder, cell, Share { passed_to: CHAINED, ..piece(site, part) });
+            }
+        });
+    }
+    if !is_pass {
         let site = lock.release_stack.load(Relaxed);
-        let wait = now.saturating_sub(call).wrapping_add(unserved);
-        return blame::book(recorder, cell, piece(site, wait));
+        let passed_to = if is_chain { CHAIN } else { WAKE };
+        let share = Share { passed_to, ..piece(site, wait.wrapping_add(unserved)) };
+        return blame::book(recorder, cell, share);
     }
     divide(recorder, lock, (call.saturating_sub(unserved), now), |site, wait| {
         blame::book(recorder, cell, Share { passed_to: PASSED, ..piece(site, wait) });
     });
+}
+
+/// A part of a wait, by a wakeup with this stack.
+fn piece(site: u32, wait: u64) -> Share {
+    Share { site, wait, waits: 1, holds: 1, length: wait, ..Share::default() }
 }
 
 /// Notes that the calling thread, with this stack, is about to end waits at `now`.

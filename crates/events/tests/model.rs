@@ -16,7 +16,9 @@ use uncontended_events::{generations, passing, stacks};
 use uncontended_model::real::{Arc, AtomicU32, Explorer, Ordering, spawn};
 use uncontended_testkit::explored::{self, BOTH};
 use uncontended_trace::arena::Arena;
-use uncontended_trace::layout::{Caused, Cold, Lock, Process, Stack, attention, kind::MUTEX};
+use uncontended_trace::layout::{
+    CHAINED, Caused, Cold, Lock, Process, Stack, attention, kind::FUTEX, kind::MUTEX,
+};
 
 /// Made before the exploration, so that every execution starts from the same state.
 struct Scene {
@@ -314,6 +316,36 @@ fn divided_while_noted() -> impl Fn() + 'static {
 #[test]
 fn a_wakeup_is_complete_when_it_is_seen() {
     holds(divided_while_noted);
+}
+
+/// A thread that was itself woken wakes a waiter, which divides its wait meanwhile.
+fn chained_while_noted() -> impl Fn() + 'static {
+    let scene = Scene::new();
+    let [waker, waiter] = scene.threads;
+    let first = At { stack: 3, ..At::new(recorder((scene.arena, scene.process)), 15) };
+    let [its, row] = [(waker, 64), (waiter, 128)].map(|(at, key)| {
+        let row = generations::enter(at, key, FUTEX).expect("room");
+        passing::begins(at.recorder, row, 0);
+        row
+    });
+    events::ends(first, its.lock);
+    passing::came(waker.recorder, its, 12, 18);
+    waker.set(40);
+    move || {
+        let wakes = spawn(move || events::ends(waker, row.lock));
+        passing::came(waiter.recorder, row, 10, 100);
+        wakes.join().unwrap();
+        let list = scene.arena.list::<Caused>(&row.cell.caused);
+        let pieces = list.filter(|(_, entry)| entry.passed_to.load(Relaxed) == CHAINED);
+        let pieces = pieces.map(|(_, entry)| (entry.stack.load(Relaxed), entry.wait.load(Relaxed)));
+        let pieces: Vec<_> = pieces.collect();
+        assert!([&[][..], &[(3, 5), (7, 85)]].contains(&&pieces[..]), "{pieces:?}");
+    }
+}
+
+#[test]
+fn a_wakeup_in_a_chain_is_complete_when_it_is_seen() {
+    holds(chained_while_noted);
 }
 
 /// All places are taken since 900. A thread whose last wait was since 10 waits since 500, without a place as `others`.

@@ -35,7 +35,7 @@ impl Party {
         passing::ended(self.row.lock);
         let waited = Waited { call, now, release: 0, ended: End::TimedOut };
         events::record_wait(self.at, self.row, waited);
-        passing::timed_out(self.at.recorder, self.row.cell, now - call, now);
+        passing::timed_out(self.at.recorder, self.row, (call, now), now);
     }
 
     /// `(stack, whether it was a pass, wait)` of each entry, oldest first.
@@ -137,6 +137,31 @@ fn a_wait_that_times_out_and_goes_on_is_one_wait() {
 }
 
 #[test]
+fn a_wait_that_times_out_after_a_pass_waited_for_those_before_it() {
+    let [keeper, waiter, other] = parties();
+    keeper.sleeps(0);
+    other.signals(5);
+    keeper.wakes(0, 6);
+    waiter.sleeps(0);
+    keeper.signals(18);
+    waiter.times_out(10, 20);
+    assert_eq!(waiter.ended_by(), [(1, true, 8)]);
+    // It waits again at once, or else it found it free.
+    waiter.sleeps(20);
+    keeper.signals(25);
+    waiter.wakes(20, 26);
+    assert_eq!(waiter.ended_by(), [(1, true, 8 + 2 + 6)]);
+    // The pass came after the deadline, and before the thread ran.
+    waiter.signals(30);
+    keeper.sleeps(0);
+    passing::ended(keeper.row.lock);
+    passing::begins(other.at.recorder, other.row, 0);
+    waiter.signals(48);
+    passing::timed_out(keeper.at.recorder, keeper.row, (35, 45), 50);
+    assert_eq!(keeper.ended_by(), [(3, false, 6), (2, true, 10)]);
+}
+
+#[test]
 fn what_was_before_the_oldest_wakeup_stays_unknown() {
     let [keeper, waiter, other] = parties();
     keeper.sleeps(0);
@@ -189,6 +214,32 @@ struct Sleep {
     call: u64,
 }
 
+/// The time and the thread of each signal, in order.
+type Signals = [(u64, usize)];
+
+fn last_since(signals: &Signals, call: u64) -> Option<(u64, usize)> {
+    signals.last().copied().filter(|&(at, _)| at > call)
+}
+
+/// Whether the thread that returned last has signalled since.
+fn is_pass(signals: &Signals, returned: Option<(u64, usize)>) -> bool {
+    returned
+        .is_some_and(|(since, thread)| signals.iter().any(|&(at, by)| at > since && by == thread))
+}
+
+/// Each thread's part of the time from `from` to `now`: from the signal before its own.
+fn divide(signals: &Signals, (from, now): (u64, u64), parts: &mut [u64; 4]) {
+    let mut until = now;
+    for &(at, by) in
+        signals.iter().rev().skip_while(|&&(at, _)| at > now).take_while(|&&(at, _)| at > from)
+    {
+        let before = signals.iter().rfind(|&&(other, _)| other < at);
+        let begun = before.map_or(from, |&(other, _)| other.max(from));
+        parts[by] += until - begun;
+        until = begun;
+    }
+}
+
 /// Random schedules of four threads that wait, signal, time out and return: what is booked is what the schedule did,
 /// computed from its whole log.
 #[test]
@@ -216,6 +267,13 @@ fn random_wakeups_are_divided_exactly() {
                 }
                 (Some(Sleep { from, call }), 0) => {
                     party.times_out(call, now);
+                    let mut from = from;
+                    if let Some((last, _)) =
+                        last_since(&signals, call).filter(|_| is_pass(&signals, returned))
+                    {
+                        divide(&signals, (from, last), &mut expected[number][1]);
+                        from = last;
+                    }
                     let goes_on = random.below(2) == 0;
                     asleep[number] = goes_on.then_some(Sleep { from, call: now });
                     if goes_on {
@@ -223,21 +281,9 @@ fn random_wakeups_are_divided_exactly() {
                     }
                 }
                 (Some(Sleep { from, call }), _) => {
-                    let Some(&(_, last)) = signals.last().filter(|&&(at, _)| at > call) else {
-                        continue;
-                    };
-                    let since = returned.map_or(0, |(at, _)| at);
-                    let fresh = signals.iter().filter(|&&(at, _)| at > since);
-                    let by_returned =
-                        |&&(_, by): &&(u64, usize)| Some(by) == returned.map(|(_, by)| by);
-                    if fresh.clone().any(|signal| by_returned(&signal)) {
-                        let mut until = now;
-                        for &(at, by) in signals.iter().rev().take_while(|&&(at, _)| at > from) {
-                            let before = signals.iter().rfind(|&&(other, _)| other < at);
-                            let begun = before.map_or(from, |&(other, _)| other.max(from));
-                            expected[number][1][by] += until - begun;
-                            until = begun;
-                        }
+                    let Some((_, last)) = last_since(&signals, call) else { continue };
+                    if is_pass(&signals, returned) {
+                        divide(&signals, (from, now), &mut expected[number][1]);
                     } else {
                         expected[number][0][last] += now - from;
                     }

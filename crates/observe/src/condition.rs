@@ -70,9 +70,8 @@ impl Begun {
         let end = if late_ns.is_some() { End::TimedOut } else { End::Came };
         let wait = Waited { call: call.ticks, now: ended, release: 0, ended: end };
         events::record_wait(at, condition, wait);
-        let length = ended.saturating_sub(call.ticks);
         if late_ns.is_some() {
-            passing::timed_out(at.recorder(), condition.cell, length, now);
+            passing::timed_out(at.recorder(), condition, (call.ticks, ended), now);
         } else if ended == signalled {
             passing::came(at.recorder(), condition, call.ticks, ended);
         }

@@ -64,7 +64,7 @@ pub const TERMS: &[Group] = &[
     (
         "Classes",
         &[
-            ("contention", "threads wait because others hold the lock"),
+            ("contention", "threads wait because others hold the lock, or pass it on late"),
             ("hand-off", "threads take turns on purpose; waiting for a turn may be intended"),
             (
                 "gate",

@@ -17,6 +17,7 @@ const _: () = {
     assert!(size_of::<Cold>() == 41 * UNIT);
     assert!(size_of::<Caused>() == UNIT);
     assert!(size_of::<Nested>() == 2 * UNIT);
+    assert!(size_of::<Wake>() == 24);
     assert!(size_of::<Extreme>() == 40);
     assert!(size_of::<Stack>() == 240);
     // A lock that a thread never waited for, and one that a thread waited for.
@@ -37,10 +38,11 @@ const _: () = {
     let places = fingerprint! {
         Header: magic version flags enabled clock start_ticks tick_ns step_ns capacity available allocated
             processes dropped_room dropped_busy negative;
-        Process: next pid parent command_bytes start_ticks command threads locks stacks modules stack_index index spare;
+        Process: next pid parent command_bytes start_ticks command threads locks stacks modules stack_index index
+            wakes spare;
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
             asleep_since joined blocked_from blocked_to blocked_by wants system_ns wants_since wants_stack wants_how
-            nested_lost nested reserved spare;
+            nested_lost nested reserved came_by spare;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
             waiters away next created first_taken generation signalled kind crossed passing spare free began recent
             came;
@@ -54,6 +56,8 @@ const _: () = {
         PastHold: began ended site release;
         Caused: next stack wait waits holds longest release passed_to passed_on
             spare;
+        Wakes: noted of;
+        Wake: at before lock site;
         Nested: next lock stack count held;
         Held: lock site;
         Extreme: ticks at release mine other cause spare;
@@ -65,5 +69,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0x3935_5f93_0129_a660, "the layout has changed: change VERSION");
+    assert!(hash == 0x1fe4_1563_743b_6b00, "the layout has changed: change VERSION");
 };

@@ -24,6 +24,10 @@
 //!     never invalid.
 //! I2: a unit number is published after the entry that it names is complete (the edge of its list).
 
+mod blame;
+
+pub use blame::*;
+
 use crate::histogram::{COARSE, FINE};
 use uncontended_atomic::{AtomicU8, AtomicU32, AtomicU64};
 
@@ -42,10 +46,6 @@ pub const HEADER_UNITS: u32 = 64;
 pub const FRAMES: usize = 28;
 /// Waiters of one lock whose arrivals its list holds.
 pub const ARRIVALS: usize = 64;
-/// Sites of one cell with entries of their own; the others share one more.
-pub const SITES: usize = 32;
-/// Holds of a mutex that its list of recent holds keeps: one bit each in a word.
-pub const RECENT: usize = 64;
 /// Most locks held in an entry of [`Nested`].
 pub const NESTED: usize = 14;
 /// Levels of the index of locks; level `n` has [`level_slots`] slots.
@@ -139,8 +139,10 @@ pub struct Process {
     pub stack_index: AtomicU32,
     /// Index of locks by address: level `n` has [`level_slots`] unit numbers.
     pub index: [AtomicU32; LEVELS],
+    /// Its last wakeups of futexes.
+    pub wakes: AtomicU32,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU32; 12],
+    pub spare: [AtomicU32; 11],
 }
 
 /// Slots of the index of stacks.
@@ -198,8 +200,10 @@ pub struct Thread {
     pub nested: AtomicU32,
     /// Keeps what follows aligned.
     pub reserved: AtomicU32,
+    /// The number of the wakeup that ended its last wait for a futex, plus one; 0 for none.
+    pub came_by: AtomicU64,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU64; 4],
+    pub spare: [AtomicU64; 3],
 }
 
 /// Parts of [`Thread::wants_how`].
@@ -344,37 +348,6 @@ pub struct Late {
     pub stack: AtomicU64,
 }
 
-/// Holds that ended: of a mutex, the last ones while threads that left it wait for a condition variable; of a
-/// read-write lock, those that ended while others went on.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Recent {
-    /// The holds that were noted; of a mutex, number `n` is at `n` modulo [`RECENT`].
-    pub noted: AtomicU64,
-    /// A bit for each place: whether the hold is counted among those that a thread waited for (mutexes).
-    pub counted: AtomicU64,
-    /// The holds.
-    pub holds: [PastHold; RECENT],
-    /// Up to when waiting is divided (read-write locks).
-    pub divided_to: AtomicU64,
-    /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU64; 5],
-}
-
-/// A hold that ended.
-#[repr(C)]
-#[derive(Debug)]
-pub struct PastHold {
-    /// When it began.
-    pub began: AtomicU64,
-    /// When it ended.
-    pub ended: AtomicU64,
-    /// Stack of its acquisition; 0 if unknown.
-    pub site: AtomicU32,
-    /// Stack of its release; 0 if unknown.
-    pub release: AtomicU32,
-}
-
 /// What one thread did to one lock. An uncontended pair touches the first 64 bytes and the bucket of its hold; the
 /// buckets of holds below a few thousand ticks come next.
 #[repr(C)]
@@ -450,39 +423,6 @@ pub struct Cold {
     pub unserved_at: AtomicU64,
     /// Sum of those that went on until a wakeup, in whose share they are (conditions).
     pub served: AtomicU64,
-}
-
-/// In [`Caused::passed_to`]. No stack has this number.
-pub const WAKE: u32 = u32::MAX;
-/// In [`Caused::passed_to`]: a wakeup by a thread that had what the waiter wanted. No stack has this number.
-pub const PASSED: u32 = u32::MAX - 1;
-
-/// Waiting for one lock that the holds of one site caused. A cell has an entry for each of [`SITES`] sites (and
-/// site that these waited for), and one for all others.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Caused {
-    /// Next in the cell's list.
-    pub next: AtomicU32,
-    /// Stack of the acquisition; 0 for unknown ones, and in the entry for all others.
-    pub stack: AtomicU32,
-    /// The waiting that fell into these holds, summed over the waiters.
-    pub wait: AtomicU64,
-    /// The waits of which a part fell into these holds, summed over the holds.
-    pub waits: AtomicU64,
-    /// The holds.
-    pub holds: AtomicU64,
-    /// The longest of them; where holds are not recorded, of the parts that were waited for.
-    pub longest: AtomicU64,
-    /// Stack of the longest one's release; 0 if unknown.
-    pub release: AtomicU32,
-    /// Stack of the acquisition of another lock for whose holder these holders waited meanwhile; 0 for none. [`WAKE`]
-    /// or [`PASSED`] if the code of `stack` held nothing but ended the waits.
-    pub passed_to: AtomicU32,
-    /// The part of `wait` that fell into those waits.
-    pub passed_on: AtomicU64,
-    /// Keeps the size a multiple of a unit.
-    pub spare: AtomicU64,
 }
 
 /// A lock that a thread took while it held others, by a call that would have waited without a limit. A thread has one

@@ -210,6 +210,7 @@ impl Writer {
             count: self.word(cold, offset_of!(Cold, timed_out)),
             total: self.word(cold, offset_of!(Cold, timed_out_total)),
             max: self.word(cold, offset_of!(Cold, timed_out_max)),
+            served: self.word(cold, offset_of!(Cold, served)),
         };
         let mut times = |total: usize, counts: usize, worst: usize, releases| TimesRecord {
             total: self.word(cold, total),

@@ -22,6 +22,7 @@ Examples:
                                                 observe a server while a client uses it
   unc run --delay 5s --for 10s -- ./server      the same, without its startup
   unc run --lock-order -- ./program             which locks are taken in different orders?
+  unc run --skip-frames 'mylock_*' -- ./program name locks by the code that calls mylock_…
   unc run --trace run.unc -- ./program          keep the record for `unc report run.unc`
 
 The program keeps its own input, output, signals and file descriptors. Ctrl-C and kill are passed on to it; \

@@ -9,7 +9,7 @@ use crate::code::Skipped;
 use crate::run::{Blame, Blamed, BlamedKind, Frame, Lock, Process};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use uncontended_trace::layout::{PASSED, WAKE};
+use uncontended_trace::layout::{CHAIN, CHAINED, PASSED, WAKE};
 use uncontended_trace::reader::{CausedRecord, CellRecord, ProcessRecord, Record};
 
 /// The stack of the release for each stack of an acquisition, where one is known.
@@ -66,7 +66,7 @@ pub(super) struct Division {
 }
 
 fn is_held(caused: &CausedRecord) -> bool {
-    ![WAKE, PASSED].contains(&caused.passed_to)
+    ![WAKE, PASSED, CHAIN, CHAINED].contains(&caused.passed_to)
 }
 
 /// Divides the `total_ns` of a row.
@@ -110,9 +110,12 @@ pub(super) fn divide<'c>(
 }
 
 /// The same for what no thread holds: a wait is ended by another thread, by its deadline, or by nothing that was seen.
+///
+/// Of a lock (`is_lock`), each wakeup of a chain is to blame for its own part.
 pub(super) fn ended<'c>(
     cells: impl Iterator<Item = &'c CellRecord> + Clone,
     total_ns: u64,
+    is_lock: bool,
     ns: impl Fn(u64) -> u64,
     sites: &Sites,
     stacks: &mut Stacks<'_>,
@@ -128,7 +131,9 @@ pub(super) fn ended<'c>(
         let lost = cell.timed_out;
         ns(lost.total.saturating_sub(lost.served))
     }));
-    let caused = cells.flat_map(|cell| &cell.caused).filter(|caused| !is_held(caused));
+    let chains = if is_lock { CHAINED } else { CHAIN };
+    let of = |caused: &&CausedRecord| [WAKE, PASSED, chains].contains(&caused.passed_to);
+    let caused = cells.flat_map(|cell| &cell.caused).filter(of);
     let passed = caused.clone().filter(|caused| caused.passed_to == PASSED);
     let passed_ns = super::sum(passed.map(|caused| ns(caused.wait)));
     let (ended_by, booked_ns) = booked(caused.map(piece).collect(), total_ns);

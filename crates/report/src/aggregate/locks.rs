@@ -7,7 +7,7 @@ use super::nature::Nature;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
 use crate::run::{
-    Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Kind, Lock, Moment, Span, TimedOut,
+    Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Kind, Like, Lock, Moment, Span, TimedOut,
     Unfinished, WorstIdle, WorstWait,
 };
 use std::collections::HashMap;
@@ -119,17 +119,16 @@ impl Scale<'_> {
         let (created, first_taken) = (stacks.frames(lock.created), stacks.frames(lock.first_taken));
         let of_wall = |ns: u64| (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64);
         let hold_ns = hold.distribution().filter(|_| meaning.hold && self.record.holds);
-        let is_held = meaning.blame && (kind != Kind::Semaphore || hold.total_ns() > 0);
-        let division = (wait.total_ns() > 0)
-            .then(|| self.divide(cells, is_held, wait.total_ns(), sites, stacks));
-        let mut division = division.unwrap_or_default();
         let worst_wait = worst_wait(&wait, stacks);
         let waiter = worst_wait.as_ref().map_or(&[][..], |worst| &worst.waiter);
-        let class = self.class(kind, meaning, cells, division.blame);
-        let nature = Nature::of(kind, class, &division, waiter, stacks.skipped);
-        if !is_held && nature.class == Class::Contention {
-            division.followed = division.ended_by.clone();
-        }
+        let is_held = meaning.blame && (kind != Kind::Semaphore || hold.total_ns() > 0);
+        let (division, nature) = self.understood(
+            (kind, meaning),
+            cells,
+            (is_held, wait.total_ns()),
+            (waiter, sites),
+            stacks,
+        );
         let site = |stack: &[Frame]| stacks.skipped.site(stack).cloned();
         let site = site(&created).or_else(|| site(&first_taken));
         let lock = Lock {
@@ -169,10 +168,34 @@ impl Scale<'_> {
         (lock, division.followed)
     }
 
+    /// What a row with waits of `total_ns` was waited for, and what it is used for; `waiter` is its longest wait's
+    /// stack.
+    fn understood(
+        self,
+        (kind, meaning): (Kind, Meaning),
+        cells: &Cells<'_>,
+        (is_held, total_ns): (bool, u64),
+        (waiter, sites): (&[Frame], &Sites),
+        stacks: &mut Stacks<'_>,
+    ) -> (Division, Nature) {
+        let named = Nature::by_name(kind, waiter, stacks.skipped);
+        let kinds = (is_held, named == Some(Like::Mutex));
+        let mut division = match total_ns {
+            0 => Division::default(),
+            _ => self.divide(cells, kinds, total_ns, sites, stacks),
+        };
+        let class = self.class(kind, meaning, cells, division.blame);
+        let nature = Nature::of(kind, class, &division, waiter, named);
+        if !is_held && nature.class == Class::Contention {
+            division.followed = division.ended_by.clone();
+        }
+        (division, nature)
+    }
+
     fn divide(
         self,
         cells: &Cells<'_>,
-        is_held: bool,
+        (is_held, is_lock): (bool, bool),
         total_ns: u64,
         sites: &Sites,
         stacks: &mut Stacks<'_>,
@@ -181,7 +204,7 @@ impl Scale<'_> {
         let ns = |ticks| self.ns(ticks);
         match is_held {
             true => divide(cells, total_ns, ns, sites, stacks),
-            false => ended(cells, total_ns, ns, sites, stacks),
+            false => ended(cells, total_ns, is_lock, ns, sites, stacks),
         }
     }
 

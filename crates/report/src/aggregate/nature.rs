@@ -19,17 +19,23 @@ pub(super) struct Nature {
 }
 
 impl Nature {
-    /// Of an object of `kind`, of `class` as far as its threads' figures tell, whose longest wait was in `waiter`.
+    /// What the functions say that waited for it, of a futex.
+    pub(super) fn by_name(kind: Kind, waiter: &[Frame], skipped: &Skipped) -> Option<Like> {
+        if kind == Kind::Futex { skipped.like(waiter) } else { None }
+    }
+
+    /// Of an object of `kind`, of `class` as far as its threads' figures tell, whose longest wait was in `waiter`, and
+    /// what its functions say.
     pub(super) fn of(
         kind: Kind,
         class: Class,
         division: &Division,
         waiter: &[Frame],
-        skipped: &Skipped,
+        named: Option<Like>,
     ) -> Self {
         let is_passed = division.passed >= MOSTLY_PASSED;
-        let by_name = || skipped.like(waiter).or(is_passed.then_some(Like::Mutex));
-        let like = if kind == Kind::Futex { by_name() } else { None };
+        let by_wakeups = (kind == Kind::Futex && is_passed).then_some(Like::Mutex);
+        let like = named.or(by_wakeups);
         let class = match class {
             Class::Unknown if like == Some(Like::Condition) => Class::Queue,
             Class::Unknown if like == Some(Like::Mutex) => Class::Contention,

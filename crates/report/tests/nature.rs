@@ -1,0 +1,294 @@
+//! What futexes and conditions are used for, from records written byte by byte.
+
+mod common;
+mod written;
+
+use common::rules::says;
+use std::mem::offset_of;
+use uncontended_report::aggregate::{Symbols, report};
+use uncontended_report::facts::Facts;
+use uncontended_report::rows::{kind_of, place};
+use uncontended_report::run::{BlamedKind, Class, Frame, Kind, Like, Lock, RunReport};
+use uncontended_report::terminal::{self, Options};
+use uncontended_trace::layout::{
+    self, CHAIN, CHAINED, Caused, Cell, Cold, PASSED, WAKE, kind::CONDITION, kind::FUTEX,
+};
+use written::{Writer, facts};
+
+/// Names the function at address `n` by the `n`th name.
+struct Names<'a>(&'a [&'a str]);
+
+impl Symbols for Names<'_> {
+    fn frames(&mut self, module: &str, address: u64) -> Vec<Frame> {
+        vec![Frame {
+            function: self.0.get(address as usize - 1).map(|&name| name.to_owned()),
+            file: None,
+            line: None,
+            module: Some(module.to_owned()),
+            address: format!("{address:#x}"),
+        }]
+    }
+
+    fn frames_at_offset(&mut self, module: &str, offset: u64) -> Vec<Frame> {
+        self.frames(module, offset)
+    }
+}
+
+/// The report on a run in which a thread waited 1,000,000 ticks for one object of `kind`, in the functions `waiter`
+/// (innermost first), and wakeups of these kinds in these functions were to blame for these ticks.
+fn run_of(kind: u8, waiter: &[&str], wakeups: &[(u32, &[&str], u64)], facts: Facts) -> RunReport {
+    let mut writer = Writer::new();
+    let process = writer.process(7);
+    let mut names: Vec<&str> = Vec::new();
+    let mut stack = |writer: &mut Writer, functions: &[&'static str]| {
+        let first = names.len() as u64 + 1;
+        names.extend(functions);
+        let frames: Vec<u64> = (first..=names.len() as u64).map(|number| 0x1000 + number).collect();
+        writer.stack(process, &frames)
+    };
+    let leaked = |functions: &[&str]| -> Vec<&'static str> {
+        functions.iter().map(|name| &*name.to_string().leak()).collect()
+    };
+    writer.module(process, "/bin/program", 0x1000, 0x9000);
+    let thread = writer.thread(process, 7);
+    let object = writer.lock(process, 0xabc0, kind);
+    let cell = writer.cell(thread, object, 1);
+    let waited = stack(&mut writer, &leaked(waiter));
+    writer.half(object, offset_of!(layout::Lock, first_taken), waited);
+    writer.waited(cell, 1_000_000, 1, [waited, 0]);
+    for &(how, functions, ticks) in wakeups {
+        let site = stack(&mut writer, &leaked(functions));
+        let entry = writer.entry(size_of::<Caused>());
+        writer.half(entry, offset_of!(Caused, stack), site);
+        writer.half(entry, offset_of!(Caused, passed_to), how);
+        for (offset, value) in [
+            (offset_of!(Caused, wait), ticks),
+            (offset_of!(Caused, waits), 1),
+            (offset_of!(Caused, holds), 1),
+        ] {
+            writer.word(entry, offset, value);
+        }
+        writer.push(cell, offset_of!(Cell, caused), entry, offset_of!(Caused, next));
+    }
+    report(&writer.bytes, facts, &mut Names(&names)).unwrap()
+}
+
+fn only(report: &RunReport) -> &Lock {
+    let [lock] = &report.processes[0].locks[..] else { panic!("one lock") };
+    lock
+}
+
+fn row_of(kind: u8, waiter: &[&str], wakeups: &[(u32, &[&str], u64)]) -> Lock {
+    only(&run_of(kind, waiter, wakeups, facts())).clone()
+}
+
+fn site(lock: &Lock) -> &str {
+    lock.site.as_ref().and_then(|frame| frame.function.as_deref()).unwrap()
+}
+
+#[test]
+fn a_futex_is_what_the_functions_say_that_waited() {
+    let wakeups: &[(u32, &[&str], u64)] = &[(WAKE, &["std::sys::futex_wake", "work"], 1_000_000)];
+    for (waiter, like, class, kind) in [
+        (
+            &["std::sys::futex_wait", "<std::sys::sync::mutex::futex::Mutex>::lock", "mine"][..],
+            Some(Like::Mutex),
+            Class::Contention,
+            "futex mutex",
+        ),
+        (
+            &[
+                "parking_lot_core::parking_lot::park",
+                "parking_lot::raw_mutex::RawMutex::lock_slow",
+                "mine",
+            ],
+            Some(Like::Mutex),
+            Class::Contention,
+            "futex mutex",
+        ),
+        (
+            &["std::sys::futex_wait", "std::sys::sync::rwlock::futex::RwLock::write", "mine"],
+            Some(Like::Mutex),
+            Class::Contention,
+            "futex mutex",
+        ),
+        (
+            &["std::sys::futex_wait", "std::sys::sync::condvar::Condvar::wait", "mine"],
+            Some(Like::Condition),
+            Class::Queue,
+            "futex condition",
+        ),
+        // The mutex of a condition, after the wait.
+        (
+            &[
+                "std::sys::sync::mutex::Mutex::lock",
+                "std::sys::sync::condvar::Condvar::wait",
+                "mine",
+            ],
+            Some(Like::Mutex),
+            Class::Contention,
+            "futex mutex",
+        ),
+        (
+            &["std::sys::futex_wait", "std::thread::park", "crossbeam_channel::recv", "mine"],
+            Some(Like::Condition),
+            Class::Queue,
+            "futex condition",
+        ),
+        (
+            &["QBasicMutex::lockInternal", "mine"],
+            Some(Like::Mutex),
+            Class::Contention,
+            "futex mutex",
+        ),
+        (&["g_cond_wait", "mine"], Some(Like::Condition), Class::Queue, "futex condition"),
+        (
+            &["absl::lts_2022::Mutex::Lock", "mine"],
+            Some(Like::Mutex),
+            Class::Contention,
+            "futex mutex",
+        ),
+        // Code of the program's own says nothing by its name.
+        (&["mine", "my_mutex_user"], None, Class::Unknown, "futex"),
+    ] {
+        let row = row_of(FUTEX, waiter, wakeups);
+        assert_eq!((row.like, row.class, kind_of(&row)), (like, class, kind), "{waiter:?}");
+        assert_eq!(site(&row), "mine");
+    }
+}
+
+#[test]
+fn without_names_wakeups_tell_what_an_object_is() {
+    let row = |kind, passed: u64| {
+        let of: &[(u32, &[&str], u64)] =
+            &[(PASSED, &["keep"], passed), (WAKE, &["announce"], 1_000_000 - passed)];
+        row_of(kind, &["mine"], of)
+    };
+    assert_eq!(
+        (row(FUTEX, 800_000).like, row(FUTEX, 800_000).class),
+        (Some(Like::Mutex), Class::Contention)
+    );
+    assert_eq!((row(FUTEX, 799_990).like, row(FUTEX, 799_990).class), (None, Class::Unknown));
+    assert_eq!(
+        (row(CONDITION, 800_000).like, row(CONDITION, 800_000).class),
+        (None, Class::Contention)
+    );
+    assert_eq!(row(CONDITION, 799_990).class, Class::Queue);
+}
+
+/// Of a lock, each wakeup of a chain has its part; of a condition, the last one has ended the wait.
+#[test]
+fn a_chain_counts_at_locks_alone() {
+    let of: &[(u32, &[&str], u64)] = &[
+        (CHAIN, &["last"], 1_000_000),
+        (CHAINED, &["last"], 100_000),
+        (CHAINED, &["first"], 900_000),
+    ];
+    let enders = |waiter: &str| {
+        let report = run_of(FUTEX, &[waiter, "mine"], of, facts());
+        let row = only(&report);
+        let blame = row.blame.unwrap();
+        assert_eq!((blame.ended_ns, blame.unknown_ns), (500_000, 0));
+        let name = |site: &Option<Frame>| site.as_ref().unwrap().function.clone().unwrap();
+        let enders = row.ended_by.iter().map(|piece| (name(&piece.site), piece.wait_ns));
+        let enders: Vec<_> = enders.collect();
+        let culprits: Vec<_> = report.culprits.iter().map(|c| (name(&c.site), c.kind)).collect();
+        (enders, culprits)
+    };
+    let (enders_of_lock, culprits) = enders("std::sync::Mutex::lock");
+    assert_eq!(enders_of_lock, [("first".to_owned(), 450_000), ("last".to_owned(), 50_000)]);
+    assert_eq!(culprits, [("first".into(), BlamedKind::Wake), ("last".into(), BlamedKind::Wake)]);
+    let (enders_of_condition, culprits) = enders("std::sync::Condvar::wait");
+    assert_eq!(enders_of_condition, [("last".to_owned(), 500_000)]);
+    assert_eq!(culprits, []);
+}
+
+#[test]
+fn a_wait_that_timed_out_and_continued_is_in_its_wakeups_share() {
+    let of = |served: u64| {
+        let mut writer = Writer::new();
+        let process = writer.process(7);
+        let thread = writer.thread(process, 7);
+        let object = writer.lock(process, 0xabc0, CONDITION);
+        let cell = writer.cell(thread, object, 1);
+        writer.waited(cell, 1_000_000, 1, [0, 0]);
+        let cold = writer.get(cell, offset_of!(Cell, cold));
+        writer.word(cold, offset_of!(Cold, timed_out), 1);
+        writer.word(cold, offset_of!(Cold, timed_out_total), 600_000);
+        writer.word(cold, offset_of!(Cold, served), served);
+        only(&report(&writer.bytes, facts(), &mut Names(&[])).unwrap()).blame.unwrap()
+    };
+    // What timed out for good was ended by its deadline.
+    assert_eq!((of(0).ended_ns, of(0).unknown_ns), (300_000, 200_000));
+    assert_eq!((of(600_000).ended_ns, of(600_000).unknown_ns), (0, 500_000));
+}
+
+#[test]
+fn pythons_lock_is_called_by_its_name() {
+    let passed: &[(u32, &[&str], u64)] =
+        &[(PASSED, &["drop_gil", "eval_frame", "main"], 1_000_000)];
+    for waiter in [
+        &["PyCOND_TIMEDWAIT", "take_gil", "PyEval_RestoreThread", "sock_recv"][..],
+        &["pthread_cond_timedwait", "PyEval_RestoreThread", "sock_recv"],
+        &["_PyEval_EvalFrameDefault", "main"],
+    ] {
+        let row = row_of(CONDITION, waiter, passed);
+        assert_eq!(row.known_as.as_deref(), Some("Python's interpreter lock"), "{waiter:?}");
+        assert!(place(&row).starts_with("Python's interpreter lock, "), "{}", place(&row));
+        let code = row.ended_by[0].site.as_ref().unwrap().function.as_deref();
+        assert_eq!(code, Some("eval_frame"), "the code that had it");
+    }
+    assert_eq!(row_of(CONDITION, &["wait_for_a_job", "_PyEval_Vector"], passed).known_as, None);
+    let woken: &[(u32, &[&str], u64)] = &[(WAKE, &["drop_gil"], 1_000_000)];
+    assert_eq!(row_of(CONDITION, &["take_gil"], woken).known_as, None);
+}
+
+#[test]
+fn skipped_frames_do_not_name_a_lock() {
+    let waiter = ["my_lock", "my_locks::Guard::new", "work", "main"];
+    let wakeups: &[(u32, &[&str], u64)] = &[(WAKE, &["my_unlock", "finish"], 1_000_000)];
+    let named = |patterns: &[&str]| {
+        let skip_frames = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
+        let report = run_of(FUTEX, &waiter, wakeups, Facts { skip_frames, ..facts() });
+        let row = only(&report);
+        let ender = row.ended_by[0].site.as_ref().unwrap().function.clone().unwrap();
+        (site(row).to_owned(), ender)
+    };
+    assert_eq!(named(&[]), ("my_lock".to_owned(), "my_unlock".to_owned()));
+    assert_eq!(named(&["my_lock"]).0, "my_locks::Guard::new");
+    assert_eq!(named(&["my_*"]), ("work".to_owned(), "finish".to_owned()));
+    assert_eq!(named(&["my_*lock", "*Guard*"]), ("work".to_owned(), "finish".to_owned()));
+    // All of them: the innermost.
+    assert_eq!(named(&["program"]).0, "my_lock");
+}
+
+#[test]
+fn the_report_says_who_passes_it_on() {
+    let long = |how, kind, waiter: &[&str]| {
+        let wakeups: &[(u32, &[&str], u64)] = &[(how, &["keep"], 1_000_000)];
+        run_of(kind, waiter, wakeups, Facts { wall_ns: 500_000, ..facts() })
+    };
+    let text = |report: &RunReport| {
+        terminal::render(report, &Options { top: 10, colour: false, width: 100 })
+    };
+    let condition = long(PASSED, CONDITION, &["mine"]);
+    assert!(text(&condition).contains("passes #0 on"), "{}", text(&condition));
+    let futex = long(WAKE, FUTEX, &["std::sync::Mutex::lock", "mine"]);
+    assert!(text(&futex).contains("releases #0"), "{}", text(&futex));
+    for (report, words) in [
+        (
+            condition,
+            "threads pass it on as they do a lock, and 100 % of the waiting ended when keep program passed it on",
+        ),
+        (
+            futex,
+            "100 % of the waiting ended when keep program released it: hold it for less there, or split it",
+        ),
+    ] {
+        // Enough waiting for a finding.
+        let mut row = only(&report).clone();
+        row.wait_ns = common::times(&[40_000_000; 8]);
+        assert!(says(&row, words), "{words}");
+        assert!(matches!(row.kind, Kind::Condition | Kind::Futex));
+    }
+}
