@@ -1,4 +1,5 @@
-/* Two functions hold a lock while the same waiter waits: 70 ms and 30 ms at a time. Their shares are 7 to 3. */
+/* Two functions hold a lock while the same thread waits: 70 ms and 30 ms at a time. Their shares are 7 to 3. The thread
+ * waits in two places. */
 #include "truth.h"
 
 enum { ROUNDS = 3, LONG_MS = 70, SHORT_MS = 30 };
@@ -36,12 +37,23 @@ NOINLINE static void hold_three(void) {
     __asm__ volatile("");
 }
 
+NOINLINE static void want_after_seven(void) {
+    pthread_mutex_lock(&m);
+    pthread_mutex_unlock(&m);
+    __asm__ volatile("");
+}
+
+NOINLINE static void want_after_three(void) {
+    pthread_mutex_lock(&m);
+    pthread_mutex_unlock(&m);
+    __asm__ volatile("");
+}
+
 static void *wait_for_it(void *unused) {
     waiter = my_tid();
     for (int i = 0; i < 2 * ROUNDS; i++) {
         pthread_barrier_wait(&held);
-        pthread_mutex_lock(&m);
-        pthread_mutex_unlock(&m);
+        i % 2 == 0 ? want_after_seven() : want_after_three();
         pthread_barrier_wait(&taken);
     }
     return unused;
@@ -63,6 +75,10 @@ int main(void) {
     expect("mutex", &m, "held_by(hold_seven) <= %lld", (long long)seven.most);
     expect("mutex", &m, "held_by(hold_three) >= %lld", (long long)three.least);
     expect("mutex", &m, "held_by(hold_three) <= %lld", (long long)three.most);
+    expect("mutex", &m, "waited_in(want_after_seven) >= %lld", (long long)seven.least);
+    expect("mutex", &m, "waited_in(want_after_three) >= %lld", (long long)three.least);
+    expect("mutex", &m, "waited_in.0.site.function = want_after_seven");
+    expect("mutex", &m, "waited_in.0.waits = %d", ROUNDS);
     expect("mutex", &m, "held_by.0.holds = %d", ROUNDS);
     expect("mutex", &m, "held_by.1.waits = %d", ROUNDS);
     return 0;

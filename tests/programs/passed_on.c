@@ -163,6 +163,8 @@ int main(void) {
     expect("condition", &flag.c, "ended_by(keep_long) >= %lld", LONG * LONG_MS * MS);
     expect("condition", &asking.c, "ended_by(keep_long) >= %lld", LONG * LONG_MS * MS);
     expect("futex", &word, "ended_by(keep_long) >= %lld", LONG * LONG_MS * MS);
+    expect("condition", &flag.c, "waited_in.0.site.function = wait_for");
+    expect("futex", &word, "waited_in.0.site.function = take_word");
     expect("condition", &queue_c, "class = queue");
     expect("condition", &barrier_c, "class = queue");
     return 0;

@@ -58,8 +58,8 @@ impl Expectation {
                 let [row] = rows[..] else {
                     return Some(format!("{self:?}: {} rows instead of one", rows.len()));
                 };
-                match field.strip_suffix(')').and_then(|field| field.split_once("_by(")) {
-                    Some((how, function)) => caused_by(row, &format!("{how}_by"), function),
+                match field.strip_suffix(')').and_then(|field| field.split_once('(')) {
+                    Some((list, function)) => waiting_of(row, list, function),
                     None => row
                         .pointer(&format!("/{}", field.replace('.', "/")))
                         .cloned()
@@ -113,9 +113,9 @@ impl Expectation {
     }
 }
 
-/// The waiting that a function caused, by `held_by` or `ended_by`.
-fn caused_by(row: &Value, how: &str, function: &str) -> Value {
-    let pieces = row[how].as_array().into_iter().flatten();
+/// The waiting that a function caused, or in which it waited, by `held_by`, `ended_by` or `waited_in`.
+fn waiting_of(row: &Value, list: &str, function: &str) -> Value {
+    let pieces = row[list].as_array().into_iter().flatten();
     let of = pieces.filter(|piece| piece["site"]["function"] == *function);
     Value::from(of.filter_map(|piece| piece["wait_ns"].as_u64()).sum::<u64>())
 }

@@ -24,7 +24,7 @@ use crate::list::CLAIMED;
 use crate::site::Recorder;
 use crate::waiters;
 use uncontended_atomic::Ordering::{Relaxed, SeqCst};
-use uncontended_trace::layout::{Caused, Cell, Lock, SITES, WaiterList};
+use uncontended_trace::layout::{Caused, Cell, Lock, SITES, WAITED, WAITED_SITES, WaiterList};
 
 /// What one hold cost the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -141,6 +141,20 @@ pub fn book(recorder: &Recorder, cell: &Cell, share: Share) {
     }
 }
 
+/// Adds a wait of the cell's own thread, of this length, in the code of `stack`. The thread must be marked as
+/// recording.
+pub(crate) fn waited(recorder: &Recorder, cell: &Cell, stack: u32, length: u64) {
+    let share = Share {
+        site: stack,
+        wait: length,
+        waits: 1,
+        length,
+        passed_to: WAITED,
+        ..Share::default()
+    };
+    book(recorder, cell, share);
+}
+
 /// The entry of a site and of the site that it passes waiting on to; none if there is no room.
 fn entry(recorder: &Recorder, cell: &Cell, key: (u32, u32)) -> Option<&'static Caused> {
     let key_of = |entry: &Caused| (entry.stack.load(Relaxed), entry.passed_to.load(Relaxed));
@@ -151,10 +165,13 @@ fn entry(recorder: &Recorder, cell: &Cell, key: (u32, u32)) -> Option<&'static C
     if let Some(entry) = find(key) {
         return Some(entry);
     }
-    let named = recorder.arena.list::<Caused>(&cell.caused);
-    let is_full = named.filter(|(_, entry)| entry.stack.load(Relaxed) != 0).count() >= SITES;
-    let (site, passed_to) = if is_full { (0, 0) } else { key };
-    if let (true, Some(others)) = (is_full, find((0, 0))) {
+    let is_wait = |key: (u32, u32)| key.1 == WAITED;
+    let (most, others) = if is_wait(key) { (WAITED_SITES, (0, WAITED)) } else { (SITES, (0, 0)) };
+    let alike = recorder.arena.list::<Caused>(&cell.caused).map(|(_, entry)| key_of(entry));
+    let alike = alike.filter(|&of| of.0 != 0 && is_wait(of) == is_wait(key));
+    let is_full = alike.count() >= most;
+    let (site, passed_to) = if is_full { others } else { key };
+    if let (true, Some(others)) = (is_full, find(others)) {
         return Some(others);
     }
     let (unit, entry) = recorder.arena.make::<Caused>()?;

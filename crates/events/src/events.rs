@@ -226,8 +226,8 @@ impl<S: Site> Blocked<S> {
     pub fn begin(at: S, row: Row) -> Self {
         let call = at.ticks();
         let busy = at.begin();
-        let wait = Wait::begin(at, row.lock, call, Side::Exclusive);
-        wants::called_in(at.recorder(), at.stack());
+        let mut wait = Wait::begin(at, row.lock, call, Side::Exclusive);
+        wait.called_in(at.recorder(), at.stack());
         drop(busy);
         Blocked { at, row, wait }
     }
@@ -266,12 +266,12 @@ impl<S: Site> Blocked<S> {
         if let (0, Some(opened)) = (release, opened) {
             blame::close(row.lock, opened, now);
         }
-        let Wait { arrival, free, .. } = wait;
+        let Wait { arrival, free, stack, .. } = wait;
         wait.leave(at.recorder(), row.lock);
         blame::was_blocked(at.recorder(), row.lock, arrival, release);
         bump(&row.cell.acquisitions);
         take(at.recorder(), row, at.site(), now);
-        record_wait(at, row, Waited { call, now, release, ended: End::Came });
+        record_wait(at, row, Waited { call, now, release, ended: End::Came, stack });
         if row.lock.crossed.load(Relaxed) != 0 {
             ended_since(at.recorder(), row, call, now); // A semaphore in use as a signal.
         }
@@ -300,7 +300,8 @@ impl<S: Site> Blocked<S> {
         let now = at.ticks();
         let busy = at.begin();
         let ended = End::TimedOut;
-        record_wait(at, row, Waited { call: wait.call, now, release: 0, ended });
+        let Wait { call, stack, .. } = wait;
+        record_wait(at, row, Waited { call, now, release: 0, ended, stack });
         let release = row.lock.release.load(Relaxed);
         let opened = if release != 0 {
             waiters::opened(at.recorder(), row.lock, release, now)
@@ -347,6 +348,8 @@ pub struct Waited {
     pub release: u64,
     /// How it ended.
     pub ended: End,
+    /// Stack of its call; 0 if unknown.
+    pub stack: u32,
 }
 
 /// Records one wait. The thread must be marked as recording.
@@ -356,6 +359,7 @@ pub fn record_wait(at: impl Site, row: Row, waited: Waited) {
     bump(&cold.blocked);
     add(&cold.wait_total, length);
     bump(&cold.wait[FINE.bucket(length)]);
+    blame::waited(at.recorder(), row.cell, waited.stack, length);
     if waited.ended == End::TimedOut {
         bump(&cold.timed_out);
         add(&cold.timed_out_total, length);
@@ -407,7 +411,8 @@ pub fn sleep<S: Site, R: Copy>(
         let now = at.ticks();
         let busy = at.begin();
         bump(&row.cell.acquisitions);
-        record_wait(at, row, Waited { call, now, release: 0, ended });
+        let stack = at.site();
+        record_wait(at, row, Waited { call, now, release: 0, ended, stack });
         if ended == End::Came {
             ended_since(at.recorder(), row, call, now);
         }

@@ -28,7 +28,6 @@ use crate::list::{self, CLAIMED};
 use crate::releases::{Unlock, stamp};
 use crate::site::{Recorder, Row, Site};
 use crate::waiters::{self, Side, Wait};
-use crate::wants;
 use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use uncontended_trace::layout::{
     ARRIVALS, Cell, Lock, PastHold, RECENT, Recent, WaiterList, cause, units,
@@ -49,8 +48,8 @@ pub struct Rows {
 #[cold]
 pub fn wait(at: impl Site, rows: Rows, call: u64) -> Wait {
     let busy = at.begin();
-    let wait = Wait::begin(at, rows.state.lock, call, rows.side);
-    wants::called_in(at.recorder(), at.stack());
+    let mut wait = Wait::begin(at, rows.state.lock, call, rows.side);
+    wait.called_in(at.recorder(), at.stack());
     drop(busy);
     wait
 }
@@ -89,10 +88,11 @@ fn end_wait(at: impl Site, rows: Rows, wait: Option<Wait>, was_free: bool, now: 
     }
     let mut cause = cause::BARGED;
     if let Some(wait) = wait {
-        let Wait { call, arrival, free, .. } = wait;
+        let Wait { call, arrival, free, stack, .. } = wait;
         wait.leave(at.recorder(), state.lock);
         let stamped = state.lock.stack_at.load(Relaxed);
-        events::record_wait(at, mine, Waited { call, now, release: stamped, ended: End::Came });
+        let ended = End::Came;
+        events::record_wait(at, mine, Waited { call, now, release: stamped, ended, stack });
         let free = free.since(state.lock, 0).min(now.saturating_sub(arrival));
         events::record_free(at.recorder(), mine.cell, free);
         cause = events::cause_of(call, opened.unwrap_or(now), state.lock.woken.load(Relaxed), now);
@@ -108,9 +108,10 @@ fn end_wait(at: impl Site, rows: Rows, wait: Option<Wait>, was_free: bool, now: 
 pub fn gave_up(at: impl Site, rows: Rows, wait: Wait, readers: Option<Row>) {
     let Rows { mine, state, .. } = rows;
     let busy = at.begin();
-    let Wait { call, arrival, free, .. } = wait;
+    let Wait { call, arrival, free, stack, .. } = wait;
     let now = at.ticks();
-    events::record_wait(at, mine, Waited { call, now, release: 0, ended: End::TimedOut });
+    let ended = End::TimedOut;
+    events::record_wait(at, mine, Waited { call, now, release: 0, ended, stack });
     let release = state.lock.release.load(Relaxed);
     let opened = match release {
         0 => None,

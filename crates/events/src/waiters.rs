@@ -39,6 +39,8 @@ pub struct Wait {
     pub arrival: u64,
     /// How long the lock had been free by then.
     pub free: Free,
+    /// Stack of the call; 0 until it is known.
+    pub stack: u32,
     place: Place,
 }
 
@@ -75,7 +77,13 @@ impl Wait {
             Some(list) => enter(recorder, lock, list, arrival, side),
             None => Place::Nowhere,
         };
-        Wait { call, arrival, free, place }
+        Wait { call, arrival, free, stack: 0, place }
+    }
+
+    /// Notes the stack of the call.
+    pub fn called_in(&mut self, recorder: &Recorder, stack: u32) {
+        self.stack = stack;
+        wants::called_in(recorder, stack);
     }
 
     /// Like [`opened`], for a lock that this thread waits for. If the lock was released during the wait, the list need

@@ -8,7 +8,7 @@ use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::blame::{self, Share};
 use uncontended_events::events::{self, Blocked};
 use uncontended_testkit::Random;
-use uncontended_trace::layout::{Caused, SITES};
+use uncontended_trace::layout::{Caused, SITES, WAITED_SITES};
 
 #[test]
 fn a_hold_costs_each_waiter_what_is_left_of_it() {
@@ -274,4 +274,35 @@ fn random_schedules_are_divided_exactly() {
         assert_eq!(total(Party::free), truth.free, "seed {seed}");
         assert_eq!(total(Party::waited), held.iter().sum::<u64>() + truth.free, "seed {seed}");
     }
+}
+
+#[test]
+fn each_place_where_a_thread_waits_has_its_own_sum() {
+    let [holder, waiter, other] = parties();
+    let waits_in = |stack: u32, from: u64, until: u64| {
+        holder.takes(from - 2);
+        let party = Party { at: At { stack, ..waiter.at }, ..waiter };
+        let wait = party.waits(from);
+        holder.releases(until - 1);
+        party.gets(wait, until);
+        party.releases(until + 1);
+    };
+    waits_in(5, 10, 20);
+    waits_in(6, 30, 33);
+    waits_in(5, 40, 45);
+    assert_eq!(waiter.waited_in(), [(5, 15, 2, 10), (6, 3, 1, 3)]);
+    for place in 0..WAITED_SITES as u64 {
+        waits_in(100 + place as u32, 100 + 10 * place, 102 + 10 * place);
+    }
+    let waited = waiter.waited_in();
+    assert_eq!(waited.len(), WAITED_SITES + 1);
+    assert_eq!(waited.last(), Some(&(0, 4, 2, 2)), "two places share an entry");
+    assert_eq!(waited.iter().map(|&(_, wait, ..)| wait).sum::<u64>(), waiter.waited());
+    assert_eq!(holder.caused(), [(1, 9 + 2 + 4 + WAITED_SITES as u64, 19, 19, 11)]);
+    // Its holds have room of their own.
+    waiter.takes(1_000);
+    let wait = other.waits(1_010);
+    waiter.releases(1_030);
+    other.gets(wait, 1_031);
+    assert_eq!(waiter.caused(), [(2, 20, 1, 1, 30)]);
 }

@@ -8,7 +8,7 @@ use uncontended_events::events::{self, End, Waited};
 use uncontended_events::passing;
 use uncontended_events::site::Site;
 use uncontended_testkit::Random;
-use uncontended_trace::layout::{Caused, Cell, PASSED, RECENT, WAKE, kind};
+use uncontended_trace::layout::{Caused, Cell, PASSED, RECENT, WAITED, WAKE, kind};
 
 impl Party {
     /// Begins a wait for the condition, with its mutex held since `held_since`.
@@ -25,7 +25,7 @@ impl Party {
     /// The end of a wait since `call`.
     fn wakes(self, call: u64, now: u64) {
         passing::ended(self.row.lock);
-        let waited = Waited { call, now, release: 0, ended: End::Came };
+        let waited = Waited { call, now, release: 0, ended: End::Came, stack: 9 };
         events::record_wait(self.at, self.row, waited);
         passing::came(self.at.recorder, self.row, call, now);
     }
@@ -33,7 +33,7 @@ impl Party {
     /// The same by its deadline; the thread has the mutex since `now`.
     fn times_out(self, call: u64, now: u64) {
         passing::ended(self.row.lock);
-        let waited = Waited { call, now, release: 0, ended: End::TimedOut };
+        let waited = Waited { call, now, release: 0, ended: End::TimedOut, stack: 9 };
         events::record_wait(self.at, self.row, waited);
         passing::timed_out(self.at.recorder, self.row, (call, now), now);
     }
@@ -41,6 +41,7 @@ impl Party {
     /// `(stack, whether it was a pass, wait)` of each entry, oldest first.
     fn ended_by(self) -> Vec<(u32, bool, u64)> {
         let list = self.at.recorder.arena.list::<Caused>(&self.row.cell.caused);
+        let list = list.filter(|(_, entry)| entry.passed_to.load(Relaxed) != WAITED);
         let entry = |(_, entry): (u32, &'static Caused)| {
             let how = entry.passed_to.load(Relaxed);
             assert!([PASSED, WAKE].contains(&how));

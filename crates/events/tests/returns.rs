@@ -26,7 +26,11 @@ impl Party {
         recent::come_back(row.lock);
         if release > ended {
             let ended_by = End::Came;
-            events::record_wait(at, row, Waited { call: ended, now, release, ended: ended_by });
+            events::record_wait(
+                at,
+                row,
+                Waited { call: ended, now, release, ended: ended_by, stack: 9 },
+            );
             events::came_back(at, row, Back { ended, release, now });
         }
         events::take(at.recorder, row, at.stack, now);

@@ -68,7 +68,8 @@ impl Begun {
         };
         events::bump(&condition.cell.acquisitions);
         let end = if late_ns.is_some() { End::TimedOut } else { End::Came };
-        let wait = Waited { call: call.ticks, now: ended, release: 0, ended: end };
+        let stack = at.site();
+        let wait = Waited { call: call.ticks, now: ended, release: 0, ended: end, stack };
         events::record_wait(at, condition, wait);
         if late_ns.is_some() {
             passing::timed_out(at.recorder(), condition, (call.ticks, ended), now);
@@ -79,11 +80,11 @@ impl Begun {
         recent::come_back(mutex.lock);
         events::bump(&mutex.cell.acquisitions);
         if release > ended {
-            let back = Waited { call: ended, now, release, ended: End::Came };
+            let back = Waited { call: ended, now, release, ended: End::Came, stack };
             events::record_wait(at, mutex, back);
             events::came_back(at, mutex, Back { ended, release, now });
         }
-        events::take(at.recorder(), mutex, at.site(), now);
+        events::take(at.recorder(), mutex, stack, now);
         drop(busy);
         at.took(mutex, true);
     }

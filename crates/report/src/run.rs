@@ -225,6 +225,9 @@ pub struct Lock {
     /// The code that ended its waits, the most waiting first: of conditions, barriers and futexes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ended_by: Vec<Blamed>,
+    /// The code that waited for it, the most waiting first; at most 17 places a thread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waited_in: Vec<WaitedIn>,
     /// The longest waits, idle intervals and holds with their times; empty if the record lacks them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
@@ -312,6 +315,23 @@ pub struct Blamed {
     /// The locks; only in `culprits`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<u64>,
+}
+
+/// Code that waited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WaitedIn {
+    /// The function to open; none if it is unknown.
+    pub site: Option<Frame>,
+    /// One of its stacks, innermost frame first.
+    pub stack: Vec<Frame>,
+    /// How long its threads waited.
+    pub wait_ns: u64,
+    /// Of the row's total wait.
+    pub share: f64,
+    /// How often.
+    pub waits: u64,
+    /// The longest of these waits.
+    pub longest_ns: u64,
 }
 
 /// Waits for a lock that were still in progress when the run ended.

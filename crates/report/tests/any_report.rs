@@ -144,6 +144,7 @@ impl Dice {
             blame: self.maybe(Dice::blame),
             held_by: (0..self.below(4)).map(|_| self.blamed()).collect(),
             ended_by: (0..self.below(4)).map(|_| self.blamed()).collect(),
+            waited_in: (0..self.below(4)).map(|_| self.waited_in()).collect(),
             moments: (0..self.below(5))
                 .map(|_| Moment {
                     what: whats[self.below(3) as usize],
@@ -164,6 +165,11 @@ impl Dice {
             idle_ns: self.number(),
             unknown_ns: self.number(),
         }
+    }
+
+    fn waited_in(&mut self) -> WaitedIn {
+        let Blamed { site, stack, wait_ns, share, waits, longest_ns, .. } = self.blamed();
+        WaitedIn { site, stack, wait_ns, share, waits, longest_ns }
     }
 
     fn blamed(&mut self) -> Blamed {

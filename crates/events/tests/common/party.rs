@@ -4,7 +4,7 @@ use super::{At, ROOM, image, recorder};
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
 use uncontended_events::events::{self, Blocked};
 use uncontended_events::site::Row;
-use uncontended_trace::layout::{Caused, Cold};
+use uncontended_trace::layout::{Caused, Cold, WAITED};
 
 /// A thread with its row of the one mutex.
 #[derive(Clone, Copy)]
@@ -56,7 +56,22 @@ impl Party {
             let Caused { wait, waits, holds, longest, .. } = entry;
             (entry.stack.load(Relaxed), read(wait), read(waits), read(holds), read(longest))
         };
-        let mut entries: Vec<_> = list.map(entry).collect();
+        let of_others = list.filter(|(_, entry)| entry.passed_to.load(Relaxed) != WAITED);
+        let mut entries: Vec<_> = of_others.map(entry).collect();
+        entries.reverse();
+        entries
+    }
+
+    /// `(stack, wait, waits, longest)` of each place where the thread waited, oldest first.
+    pub(crate) fn waited_in(self) -> Vec<(u32, u64, u64, u64)> {
+        let list = self.at.recorder.arena.list::<Caused>(&self.row.cell.caused);
+        let own = list.filter(|(_, entry)| entry.passed_to.load(Relaxed) == WAITED);
+        let read = |word: &AtomicU64| word.load(Relaxed);
+        let entry = |(_, entry): (u32, &'static Caused)| {
+            let Caused { stack, wait, waits, longest, .. } = entry;
+            (stack.load(Relaxed), read(wait), read(waits), read(longest))
+        };
+        let mut entries: Vec<_> = own.map(entry).collect();
         entries.reverse();
         entries
     }

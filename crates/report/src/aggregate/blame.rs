@@ -6,10 +6,10 @@
 
 use super::stacks::Stacks;
 use crate::code::Skipped;
-use crate::run::{Blame, Blamed, BlamedKind, Frame, Lock, Process};
+use crate::run::{Blame, Blamed, BlamedKind, Frame, Lock, Process, WaitedIn};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use uncontended_trace::layout::{CHAIN, CHAINED, PASSED, WAKE};
+use uncontended_trace::layout::{CHAIN, CHAINED, PASSED, WAITED, WAKE};
 use uncontended_trace::reader::{CausedRecord, CellRecord, ProcessRecord, Record};
 
 /// The stack of the release for each stack of an acquisition, where one is known.
@@ -66,7 +66,7 @@ pub(super) struct Division {
 }
 
 fn is_held(caused: &CausedRecord) -> bool {
-    ![WAKE, PASSED, CHAIN, CHAINED].contains(&caused.passed_to)
+    ![WAKE, PASSED, CHAIN, CHAINED, WAITED].contains(&caused.passed_to)
 }
 
 /// Divides the `total_ns` of a row.
@@ -142,6 +142,33 @@ pub(super) fn ended<'c>(
     let blame = Blame { ended_ns, unknown_ns: total_ns - ended_ns, ..Blame::default() };
     debug_assert_eq!(sum_of(&blame), total_ns, "I1: the parts are the whole");
     Division { blame: Some(blame), ended_by, passed, ..Division::default() }
+}
+
+/// The code in which the threads of a row waited, the most waiting first.
+pub(super) fn waited_in<'c>(
+    cells: impl Iterator<Item = &'c CellRecord>,
+    total_ns: u64,
+    ns: impl Fn(u64) -> u64,
+    stacks: &mut Stacks<'_>,
+) -> Vec<WaitedIn> {
+    let waits = cells.flat_map(|cell| &cell.caused).filter(|waits| waits.passed_to == WAITED);
+    let mut sites: HashMap<Option<Frame>, WaitedIn> = HashMap::new();
+    for waits in waits {
+        let stack = stacks.frames(waits.stack);
+        let site = stacks.skipped.site(&stack).cloned();
+        let line = site.as_ref().map(line);
+        let new = WaitedIn { site, stack, wait_ns: 0, share: 0.0, waits: 0, longest_ns: 0 };
+        let sum = sites.entry(line).or_insert(new);
+        sum.wait_ns = sum.wait_ns.saturating_add(ns(waits.wait));
+        sum.waits = sum.waits.saturating_add(waits.waits);
+        sum.longest_ns = sum.longest_ns.max(ns(waits.longest));
+    }
+    let mut sites: Vec<WaitedIn> = sites.into_values().collect();
+    sites.sort_by(|a, b| (b.wait_ns, &a.stack).cmp(&(a.wait_ns, &b.stack)));
+    for site in &mut sites {
+        site.share = if total_ns > 0 { site.wait_ns as f64 / total_ns as f64 } else { 0.0 };
+    }
+    sites
 }
 
 /// The pieces of a row that waited for `total_ns`, merged and with their shares, and the waiting booked in them.

@@ -1,6 +1,6 @@
 //! Rows of locks: merges the parts of all threads.
 
-use super::blame::{Division, Sites, divide, ended};
+use super::blame::{Division, Sites, divide, ended, waited_in};
 use super::classify::{Part, classify};
 use super::distribution::Bucket;
 use super::nature::Nature;
@@ -8,7 +8,7 @@ use super::stacks::Stacks;
 use super::times::{Longest, Times};
 use crate::run::{
     Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Kind, Like, Lock, Moment, Span, TimedOut,
-    Unfinished, WorstIdle, WorstWait,
+    Unfinished, WaitedIn, WorstIdle, WorstWait,
 };
 use std::collections::HashMap;
 use uncontended_trace::layout::{cause, kind};
@@ -140,6 +140,7 @@ impl Scale<'_> {
             blame: division.blame,
             held_by: division.held_by,
             ended_by: division.ended_by,
+            waited_in: self.waited_in(cells, wait.total_ns(), stacks),
             site,
             address: format!("{:#x}", lock.address),
             life: lock.generation,
@@ -206,6 +207,11 @@ impl Scale<'_> {
             true => divide(cells, total_ns, ns, sites, stacks),
             false => ended(cells, total_ns, is_lock, ns, sites, stacks),
         }
+    }
+
+    fn waited_in(self, cells: &Cells<'_>, total_ns: u64, stacks: &mut Stacks<'_>) -> Vec<WaitedIn> {
+        let cells = cells.iter().map(|(_, cell)| cell);
+        waited_in(cells, total_ns, |ticks| self.ns(ticks), stacks)
     }
 
     fn idle_causes(self, cells: &Cells<'_>) -> IdleCauses {

@@ -4,7 +4,7 @@ use crate::deadlocks::{behind, holder, waits};
 use crate::inversions::{advice, held, taken};
 use crate::rows::{Row, function, source};
 use crate::run::{Deadlock, Distribution, Frame, Inversion, RunReport};
-use crate::terminal::{cause, ended_by, lost, member, several};
+use crate::terminal::{both_ends, cause, lost, member, several};
 use maud::{Markup, html};
 use uncontended_figures::duration;
 
@@ -27,7 +27,7 @@ pub(super) fn worst(row: &Row) -> Markup {
             h3 { "Longest wait " (duration(worst.ns)) " of " (of) (lost(row)) (member(row, lock)) }
             (stack("waited in", &worst.waiter))
             (stack("held until the release in", &worst.holder))
-            @if let Some(ended) = ended_by(lock) { p class="remark" { (ended) "." } }
+            @for line in both_ends(lock) { p class="remark" { (line) "." } }
         }
         @if let Some((lock, worst)) = idle {
             @let of = several(count(&row.idle), "interval", "intervals");

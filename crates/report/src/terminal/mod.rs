@@ -19,7 +19,7 @@ mod worst;
 pub(crate) use culprits::{REMARK, shown, unseen, words};
 pub use history::{difference, history};
 pub(crate) use threads::own_switches;
-pub(crate) use worst::{cause, ended_by, lost, member};
+pub(crate) use worst::{both_ends, cause, lost, member};
 
 use crate::findings::{TRY, tried_by};
 use crate::inversions::seen;

@@ -2,7 +2,9 @@
 
 use super::{Options, Paint, heading};
 use crate::rows::{self, Row, place};
-use crate::run::{Distribution, Frame, IdleCause, Kind, Lock, RunReport, WorstIdle, WorstWait};
+use crate::run::{
+    Blamed, Distribution, Frame, IdleCause, Kind, Lock, RunReport, WorstIdle, WorstWait,
+};
 use uncontended_figures as figures;
 use uncontended_figures::text::{fit, wrap};
 
@@ -38,16 +40,40 @@ fn longest_wait(row: &Row, options: &Options, paint: Paint) -> String {
     let remark = format!("{waits}{}{}  {}", lost(row), member(row, lock), place(lock));
     let is_held = !matches!(row.kind(), Kind::Condition | Kind::Barrier | Kind::Futex);
     let text = heading(&name, &remark, options, paint) + &wait(worst, is_held, options, paint);
-    let ended = ended_by(lock).map_or_else(String::new, |ended| wrap(&ended, "  ", options.width));
-    text + &ended
+    let both = both_ends(lock).into_iter();
+    both.fold(text, |text, line| text + &wrap(&line, "  ", options.width))
 }
 
-/// The code that ended most of the waiting for a lock, in a sentence.
-pub(crate) fn ended_by(lock: &Lock) -> Option<String> {
-    let first = lock.ended_by.first()?;
-    let site = first.site.as_ref().map_or_else(|| "code not recorded".to_owned(), rows::code);
-    let share = figures::percent(first.share);
-    Some(format!("{share} of the waiting for #{} was ended by {site}", lock.id))
+/// How many places are named on each side of a lock.
+const PLACES: usize = 3;
+/// A place with less of the waiting is not named.
+const LEAST: f64 = 0.005;
+
+/// The code in which most of the waiting for a lock was, and the code that held it or ended the waits, a line each. One
+/// place that waited is the stack above.
+pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
+    type Place<'a> = (f64, Option<&'a Frame>);
+    fn of(blamed: &[Blamed]) -> Vec<Place<'_>> {
+        blamed.iter().map(|by| (by.share, by.site.as_ref())).collect()
+    }
+    let waited: Vec<Place> = lock.waited_in.iter().map(|at| (at.share, at.site.as_ref())).collect();
+    let waited = if waited.len() > 1 { waited } else { Vec::new() };
+    let line = |how: &str, places: &[Place]| {
+        let named = places.iter().filter(|(share, _)| *share >= LEAST).take(PLACES);
+        let words = named.map(|&(share, site)| {
+            let code = site.map_or_else(|| "unrecorded code".to_owned(), rows::code);
+            format!("{code} ({})", figures::percent(share))
+        });
+        let words: Vec<String> = words.collect();
+        let more = if places.len() > words.len() { ", …" } else { "" };
+        (!words.is_empty()).then(|| format!("#{} {how} {}{more}", lock.id, words.join(", ")))
+    };
+    let sides = [
+        ("was waited for in", waited),
+        ("was held meanwhile by", of(&lock.held_by)),
+        ("had its waits ended by", of(&lock.ended_by)),
+    ];
+    sides.iter().filter_map(|(how, places)| line(how, places)).collect()
 }
 
 fn longest_idle(row: &Row, options: &Options, paint: Paint) -> String {
@@ -128,15 +154,22 @@ fn stack(title: &str, frames: &[Frame], options: &Options, paint: Paint) -> Stri
     format!("  {}\n{}", paint.dim(title), lines(frames, options))
 }
 
-/// The innermost frames of a stack.
+/// The innermost frames of a stack. Of several that belong to the lock's own code, the first.
 pub(super) fn lines(frames: &[Frame], options: &Options) -> String {
     let mut text = String::new();
     let room = options.width.saturating_sub(6);
-    for frame in frames.iter().take(FRAMES) {
+    let own = frames.len() - rows::callers(frames).count();
+    // A line that says how many are left out is worth two of them.
+    let left_out = if (3..frames.len()).contains(&own) { own - 1 } else { 0 };
+    let shown = frames.iter().enumerate().filter(|&(nth, _)| nth == 0 || nth > left_out);
+    for (nth, frame) in shown.take(FRAMES) {
         text.push_str(&format!("    {}\n", fit(&frame_line(frame), room)));
+        if nth == 0 && left_out > 0 {
+            text.push_str(&format!("    … {left_out} of the lock's own code\n"));
+        }
     }
-    if frames.len() > FRAMES {
-        text.push_str(&format!("    … {} more\n", frames.len() - FRAMES));
+    if frames.len() - left_out > FRAMES {
+        text.push_str(&format!("    … {} more\n", frames.len() - left_out - FRAMES));
     }
     text
 }

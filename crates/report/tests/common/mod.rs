@@ -89,6 +89,7 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         blame: None,
         held_by: vec![],
         ended_by: vec![],
+        waited_in: vec![],
         moments: vec![],
     }
 }

@@ -2,8 +2,10 @@
 
 use uncontended_atomic::{AtomicU32, AtomicU64};
 
-/// Sites of one cell with entries of their own; the others share one more.
+/// Sites of one cell that made others wait with entries of their own; the others share one more.
 pub const SITES: usize = 32;
+/// The same of the sites where its thread waited.
+pub const WAITED_SITES: usize = 16;
 /// Holds of a mutex that its list of recent holds keeps: one bit each in a word.
 pub const RECENT: usize = 64;
 /// Wakeups of futexes that an image keeps.
@@ -73,6 +75,8 @@ pub const PASSED: u32 = u32::MAX - 1;
 pub const CHAIN: u32 = u32::MAX - 2;
 /// In [`Caused::passed_to`]: a wakeup of such a chain, with its own part of the same wait. No stack has this number.
 pub const CHAINED: u32 = u32::MAX - 3;
+/// In [`Caused::passed_to`]: the thread's own waits in the code of `stack`. No stack has this number.
+pub const WAITED: u32 = u32::MAX - 4;
 
 /// Waiting for one lock that the holds of one site caused. A cell has an entry for each of [`SITES`] sites (and
 /// site that these waited for), and one for all others.
