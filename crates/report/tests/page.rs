@@ -31,6 +31,30 @@ fn a_run_shows_its_parts() {
     assert!(html.contains("waited for 265 ms at 1.00 s, thread 102 sort"));
 }
 
+/// Both sides of a lock have all of its waiting: what no place and no culprit has stands elsewhere, or is unknown.
+#[test]
+fn waiters_and_culprits_are_divided_apart() {
+    let html = page("ends", sort());
+    let (_, section) = html.split_once("<h2>Waiters and culprits</h2>").unwrap();
+    let (section, _) = section.split_once("</svg>").unwrap();
+    let queue = sort().processes[0].locks.iter().find(|lock| lock.id == 1).cloned().unwrap();
+    let total = queue.wait_ns.unwrap().total;
+    let shown = |name: &str, ns: u64| {
+        let words = format!("{name}: {}", uncontended_figures::duration(ns));
+        section.contains(&words)
+    };
+    for (name, ns) in [
+        ("queue_pop", 800 * MS),
+        ("queue_insert", 200 * MS),
+        ("elsewhere", total - 1_000 * MS),
+        ("queue_pop", 700 * MS),
+        ("idle", 210 * MS),
+        ("unknown", total - 1_030 * MS),
+    ] {
+        assert!(shown(name, ns), "{name} {ns}: {section}");
+    }
+}
+
 #[test]
 fn a_run_that_saw_nothing_says_so() {
     let mut report = run(&["go-program"]);

@@ -147,8 +147,16 @@ pub(crate) fn blamed(function: &str, wait_ns: u64, share: f64) -> Blamed {
     }
 }
 
-/// What its queue's wait was for.
+/// Code that waited.
+pub(crate) fn waited_in(function: &str, wait_ns: u64, share: f64) -> WaitedIn {
+    let Blamed { site, stack, waits, longest_ns, .. } = blamed(function, wait_ns, share);
+    WaitedIn { site, stack, wait_ns, share, waits, longest_ns }
+}
+
+/// What its queue's wait was for, and where it was.
 fn blame_sort(queue: &mut Lock) {
+    queue.waited_in =
+        vec![waited_in("queue_pop", 800 * MS, 0.74), waited_in("queue_insert", 200 * MS, 0.185)];
     queue.blame = Some(Blame {
         held_ns: 820 * MS,
         ended_ns: 0,
