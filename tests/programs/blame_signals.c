@@ -58,6 +58,8 @@ int main(void) {
     }
     pthread_join(thread, NULL);
     expect("mutex", &wakes, "held_by(signal_holding) >= %lld", ROUNDS * HELD_MS / 2 * MS);
+    expect("mutex", &wakes, "held_by.0.woken_into_ns >= %lld", ROUNDS * HELD_MS / 2 * MS);
+    expect("mutex", &leaves, "held_by.0.woken_into_ns = null");
     expect("condition", &woken, "ended_by(signal_holding) >= 1");
     expect("condition", &left, "ended_by(signal_and_leave) >= %lld", (ROUNDS - 1) * OUTSIDE_MS / 2 * MS);
     expect("semaphore", &posted, "ended_by(post) >= %lld", (ROUNDS - 1) * OUTSIDE_MS / 2 * MS);

@@ -12,7 +12,7 @@
 //! # Edges
 //! free: [`take`] -> `free::Free`, there. The program's own lock orders the words that the next owner reads.
 
-use crate::blame;
+use crate::blame::{self, Share};
 use crate::counter::add;
 pub use crate::counter::bump;
 use crate::passing;
@@ -24,7 +24,7 @@ use crate::wakes;
 use crate::wants;
 use uncontended_atomic::{Ordering::Relaxed, Ordering::Release};
 use uncontended_trace::histogram::FINE;
-use uncontended_trace::layout::{Cell, Cold, Extreme, Lock, cause, kind, units};
+use uncontended_trace::layout::{Cell, Cold, Extreme, Lock, WOKEN_INTO, cause, kind, units};
 
 /// The lock was taken at the first try.
 #[inline(always)]
@@ -458,6 +458,8 @@ fn ended_since(recorder: &Recorder, row: Row, call: u64, now: u64) {
 pub struct Back {
     /// When the wait for the condition ended.
     pub ended: u64,
+    /// Whether a signal ended it.
+    pub is_signalled: bool,
     /// The last release of the mutex, after that.
     pub release: u64,
     /// When the thread had the mutex.
@@ -467,10 +469,17 @@ pub struct Back {
 /// Records how long a mutex was free while a thread returned to it, and what its holds since then cost the thread. The
 /// signal or the deadline that ended the wait preceded the release (otherwise the return would not have blocked), so
 /// the thread had been woken by then. The thread must be marked as recording.
-pub fn came_back(at: impl Site, row: Row, Back { ended, release, now }: Back) {
+pub fn came_back(at: impl Site, row: Row, back: Back) {
+    let Back { ended, is_signalled, release, now } = back;
     let cause = cause::NOT_SCHEDULED;
     close_idle(at, row, Idle { opened: release, now, release, cause });
-    let book = |share| blame::book(at.recorder(), row.cell, share);
+    let book = |share: Share| {
+        let has_begun_before = share.length > share.wait;
+        blame::book(at.recorder(), row.cell, share);
+        if is_signalled && has_begun_before {
+            blame::book(at.recorder(), row.cell, Share { passed_to: WOKEN_INTO, ..share });
+        }
+    };
     let free = recent::divide(at.recorder(), row.lock, (ended, now), book);
     record_free(at.recorder(), row.cell, free);
 }

@@ -31,7 +31,8 @@ impl Party {
                 row,
                 Waited { call: ended, now, release, ended: ended_by, stack: 9 },
             );
-            events::came_back(at, row, Back { ended, release, now });
+            let is_signalled = true;
+            events::came_back(at, row, Back { ended, is_signalled, release, now });
         }
         events::take(at.recorder, row, at.stack, now);
     }
@@ -51,6 +52,25 @@ fn a_return_waits_for_every_hold_since_its_signal() {
     assert_eq!(waiter.caused(), [(2, 10, 1, 1, 10), (1, 30, 1, 1, 40)]);
     assert_eq!(waiter.waited(), 52);
     assert_eq!(waiter.free(), 5 + 7);
+}
+
+#[test]
+fn a_hold_that_began_before_the_signal_is_one_that_the_thread_was_woken_into() {
+    let [signaller, other, waiter] = parties();
+    waiter.takes(5);
+    waiter.leaves(8);
+    signaller.takes(10);
+    signaller.releases(50);
+    other.takes(55);
+    other.releases(65);
+    waiter.returns(20, 72);
+    assert_eq!(waiter.woken_into(), [(1, 30, 1, 40)]);
+    // It held after the signal, from outside the mutex.
+    waiter.leaves(80);
+    other.takes(95);
+    other.releases(105);
+    waiter.returns(90, 110);
+    assert_eq!(waiter.woken_into(), [(1, 30, 1, 40)]);
 }
 
 #[test]

@@ -82,7 +82,8 @@ impl Begun {
         if release > ended {
             let back = Waited { call: ended, now, release, ended: End::Came, stack };
             events::record_wait(at, mutex, back);
-            events::came_back(at, mutex, Back { ended, release, now });
+            let is_signalled = late_ns.is_none() && ended == signalled;
+            events::came_back(at, mutex, Back { ended, is_signalled, release, now });
         }
         events::take(at.recorder(), mutex, stack, now);
         drop(busy);

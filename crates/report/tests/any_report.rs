@@ -184,6 +184,7 @@ impl Dice {
             holds: self.number(),
             longest_ns: self.number(),
             passed_on_ns: self.number(),
+            woken_into_ns: self.number(),
             locks: (0..self.below(3)).map(|_| self.number()).collect(),
         }
     }

@@ -212,3 +212,40 @@ fn no_more_findings_than_are_read() {
     assert_eq!(said.len(), 2, "{said:#?}");
     assert!(words.iter().zip(&said).all(|(words, finding)| finding.text.contains(words)));
 }
+
+/// A thread that signals and keeps the lock keeps out those that it wakes; a gate's keeper does not. From half of the
+/// waiting on.
+#[test]
+fn waking_into_a_held_lock() {
+    let mut row = lock(1, Kind::Mutex, "push");
+    row.wait_ns = times(&[250 * MS; 4]);
+    row.hold_ns = times(&[300 * MS; 4]);
+    let held_by = |woken_into_ns| {
+        vec![Blamed { woken_into_ns, longest_ns: 300 * MS, ..blamed("announce", 900 * MS, 0.9) }]
+    };
+    let words = "50.0 % of the 1.00 s that threads waited, they had been woken by a signal while announce sort.c:3301 held it \
+                 (for up to 300 ms): signal after the long work, or release the lock before it";
+    let gate = "mostly one thread held it";
+    for class in [Class::Gate, Class::Contention] {
+        row.class = class;
+        row.held_by = held_by(500 * MS);
+        assert!(says(&row, words) && !says(&row, gate));
+        rests_on(
+            &row,
+            words,
+            &[
+                ("woken_into_ns", 500e6),
+                ("woken_into_share", 0.5),
+                ("total_wait_ns", 1e9),
+                ("longest_hold_ns", 300e6),
+            ],
+        );
+        row.held_by = held_by(500 * MS - 1);
+        assert!(!says(&row, "woken by a signal"));
+        assert_eq!(says(&row, gate), class == Class::Gate);
+    }
+    // Not much of the threads' time.
+    row.held_by = held_by(40 * MS);
+    row.wait_ns = times(&[10 * MS; 4]);
+    assert!(!says(&row, "woken by a signal"));
+}

@@ -4,7 +4,7 @@ use super::{At, ROOM, image, recorder};
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
 use uncontended_events::events::{self, Blocked};
 use uncontended_events::site::Row;
-use uncontended_trace::layout::{Caused, Cold, WAITED};
+use uncontended_trace::layout::{Caused, Cold, WAITED, WOKEN_INTO};
 
 /// A thread with its row of the one mutex.
 #[derive(Clone, Copy)]
@@ -56,7 +56,8 @@ impl Party {
             let Caused { wait, waits, holds, longest, .. } = entry;
             (entry.stack.load(Relaxed), read(wait), read(waits), read(holds), read(longest))
         };
-        let of_others = list.filter(|(_, entry)| entry.passed_to.load(Relaxed) != WAITED);
+        let of_others = list
+            .filter(|(_, entry)| ![WAITED, WOKEN_INTO].contains(&entry.passed_to.load(Relaxed)));
         let mut entries: Vec<_> = of_others.map(entry).collect();
         entries.reverse();
         entries
@@ -64,8 +65,17 @@ impl Party {
 
     /// `(stack, wait, waits, longest)` of each place where the thread waited, oldest first.
     pub(crate) fn waited_in(self) -> Vec<(u32, u64, u64, u64)> {
+        self.booked(WAITED)
+    }
+
+    /// The same of each hold into which the thread was woken.
+    pub(crate) fn woken_into(self) -> Vec<(u32, u64, u64, u64)> {
+        self.booked(WOKEN_INTO)
+    }
+
+    fn booked(self, how: u32) -> Vec<(u32, u64, u64, u64)> {
         let list = self.at.recorder.arena.list::<Caused>(&self.row.cell.caused);
-        let own = list.filter(|(_, entry)| entry.passed_to.load(Relaxed) == WAITED);
+        let own = list.filter(|(_, entry)| entry.passed_to.load(Relaxed) == how);
         let read = |word: &AtomicU64| word.load(Relaxed);
         let entry = |(_, entry): (u32, &'static Caused)| {
             let Caused { stack, wait, waits, longest, .. } = entry;

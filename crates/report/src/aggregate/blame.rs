@@ -9,7 +9,7 @@ use crate::code::Skipped;
 use crate::run::{Blame, Blamed, BlamedKind, Frame, Lock, Process, WaitedIn};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use uncontended_trace::layout::{CHAIN, CHAINED, PASSED, WAITED, WAKE};
+use uncontended_trace::layout::{CHAIN, CHAINED, PASSED, WAITED, WAKE, WOKEN_INTO};
 use uncontended_trace::reader::{CausedRecord, CellRecord, ProcessRecord, Record};
 
 /// The stack of the release for each stack of an acquisition, where one is known.
@@ -45,6 +45,7 @@ impl Sites {
             holds: 0,
             longest_ns: 0,
             passed_on_ns: 0,
+            woken_into_ns: 0,
             locks: Vec::new(),
         }
     }
@@ -66,7 +67,7 @@ pub(super) struct Division {
 }
 
 fn is_held(caused: &CausedRecord) -> bool {
-    ![WAKE, PASSED, CHAIN, CHAINED, WAITED].contains(&caused.passed_to)
+    ![WAKE, PASSED, CHAIN, CHAINED, WAITED, WOKEN_INTO].contains(&caused.passed_to)
 }
 
 /// Divides the `total_ns` of a row.
@@ -79,6 +80,12 @@ pub(super) fn divide<'c>(
 ) -> Division {
     let free_ns = super::sum(cells.clone().map(|cell| ns(cell.wait_free)));
     let (mut held_by, mut followed) = (Vec::new(), Vec::new());
+    let mut woken_into: HashMap<u32, u64> = HashMap::new();
+    let of_holds = cells.clone().flat_map(|cell| &cell.caused);
+    for woken in of_holds.filter(|caused| caused.passed_to == WOKEN_INTO) {
+        let sum = woken_into.entry(woken.stack).or_default();
+        *sum = sum.saturating_add(ns(woken.wait));
+    }
     for caused in cells.flat_map(|cell| &cell.caused).filter(|caused| is_held(caused)) {
         let piece = Blamed {
             wait_ns: ns(caused.wait),
@@ -86,6 +93,7 @@ pub(super) fn divide<'c>(
             holds: caused.holds,
             longest_ns: ns(caused.longest),
             passed_on_ns: ns(caused.passed_on.min(caused.wait)),
+            woken_into_ns: woken_into.remove(&caused.stack).unwrap_or(0).min(ns(caused.wait)),
             ..sites.piece(caused.stack, stacks)
         };
         let direct_ns = piece.wait_ns - piece.passed_on_ns;
@@ -234,6 +242,7 @@ fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
         sum.holds = sum.holds.saturating_add(piece.holds);
         sum.longest_ns = sum.longest_ns.max(piece.longest_ns);
         sum.passed_on_ns = sum.passed_on_ns.saturating_add(piece.passed_on_ns);
+        sum.woken_into_ns = sum.woken_into_ns.saturating_add(piece.woken_into_ns);
         sum.locks.extend(piece.locks);
     }
     sites.sort_by_key(|site| Reverse(site.wait_ns));
@@ -270,6 +279,7 @@ pub(super) fn culprits(processes: &[Process], followed: Vec<Vec<Blamed>>) -> Vec
             holds: 0,
             longest_ns: lock.idle_ns.as_ref().map_or(0, |idle| idle.max),
             passed_on_ns: 0,
+            woken_into_ns: 0,
             locks: vec![lock.id],
         })
     });

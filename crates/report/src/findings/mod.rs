@@ -159,7 +159,8 @@ fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
     }
     let explained = claims.len();
     claims.extend(rules::OF_ANY.iter().filter_map(claim));
-    let is_explained = explained > 0 || claims.iter().any(|claim| claim.rule == "gate");
+    let is_explained =
+        explained > 0 || claims.iter().any(|claim| ["gate", "woken-into"].contains(&claim.rule));
     if !is_explained && is_costly && subject.is_lock() {
         claims.extend(claim(&rules::OF_HEAVY));
     }

@@ -32,7 +32,7 @@ pub(super) const OF_CONTENTION: [Rule; 7] = [
 pub(super) const OF_HEAVY: Rule = ("heavy", weight::heavy);
 /// Rules about locks of any class.
 pub(super) const OF_ANY: &[Rule] =
-    &[("unfinished", unfinished), ("polling", polling), ("gate", gate)];
+    &[("unfinished", unfinished), ("polling", polling), ("woken-into", woken_into), ("gate", gate)];
 
 /// A shorter wait might have ended a moment later.
 const STUCK_NS: u64 = 1_000_000_000;
@@ -488,12 +488,44 @@ fn polling(subject: &Subject) -> Option<Said> {
     })
 }
 
+/// The share of a lock's waiting that is of threads woken while it is held.
+const MOSTLY_WOKEN_INTO: f64 = 0.5;
+
+/// A thread signals and keeps the lock that those it wakes need.
+fn woken_into(subject: &Subject) -> Option<Said> {
+    let lock = subject.lock;
+    let wait = lock.wait_ns.as_ref()?;
+    let first = lock.held_by.iter().max_by_key(|by| by.woken_into_ns)?;
+    let share = first.woken_into_ns as f64 / wait.total.max(1) as f64;
+    if share < MOSTLY_WOKEN_INTO || !subject.is_costly() {
+        return None;
+    }
+    let code = first.site.as_ref().map_or_else(|| "unknown code".to_owned(), crate::rows::code);
+    Some(Said {
+        cost_ns: first.woken_into_ns,
+        text: format!(
+            "{} of the {} that threads waited, they had been woken by a signal while {code} held it (for up to {}): signal \
+             after the long work, or release the lock before it",
+            percent(share),
+            duration(wait.total),
+            duration(first.longest_ns)
+        ),
+        evidence: vec![
+            ("woken_into_ns", first.woken_into_ns as f64),
+            ("woken_into_share", share),
+            ("total_wait_ns", wait.total as f64),
+            ("longest_hold_ns", first.longest_ns as f64),
+        ],
+    })
+}
+
 /// One thread holds the lock for long at a time, and the others pass through. The record does not show whether that is
 /// meant to keep them out.
 fn gate(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
-    if lock.class != Class::Gate || lock.kind != Kind::Mutex || !subject.is_costly() {
+    let is_gate = lock.class == Class::Gate && lock.kind == Kind::Mutex && subject.is_costly();
+    if !is_gate || woken_into(subject).is_some() {
         return None;
     }
     let off_cpu = off_cpu(subject, hold).filter(|&share| share >= MOSTLY_OFF_CPU);

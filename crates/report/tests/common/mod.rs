@@ -143,6 +143,7 @@ pub(crate) fn blamed(function: &str, wait_ns: u64, share: f64) -> Blamed {
         holds: 400,
         longest_ns: 264 * MS,
         passed_on_ns: 0,
+        woken_into_ns: 0,
         locks: vec![],
     }
 }

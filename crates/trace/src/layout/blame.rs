@@ -77,6 +77,9 @@ pub const CHAIN: u32 = u32::MAX - 2;
 pub const CHAINED: u32 = u32::MAX - 3;
 /// In [`Caused::passed_to`]: the thread's own waits in the code of `stack`. No stack has this number.
 pub const WAITED: u32 = u32::MAX - 4;
+/// In [`Caused::passed_to`]: the part of the same site's waiting that was of threads which a signal had woken during
+/// the hold. No stack has this number.
+pub const WOKEN_INTO: u32 = u32::MAX - 5;
 
 /// Waiting for one lock that the holds of one site caused. A cell has an entry for each of [`SITES`] sites (and
 /// site that these waited for), and one for all others.
