@@ -17,7 +17,7 @@ use uncontended_model::real::{Arc, AtomicU32, Explorer, Ordering, spawn};
 use uncontended_testkit::explored::{self, BOTH};
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{
-    CHAINED, Caused, Cold, Lock, Process, Stack, attention, kind::FUTEX, kind::MUTEX,
+    CHAINED, Caused, Cold, Lock, Process, Stack, WAITED, attention, kind::FUTEX, kind::MUTEX,
 };
 
 /// Made before the exploration, so that every execution starts from the same state.
@@ -160,10 +160,19 @@ fn take_and_give_back(at: At, row: Row, word: &AtomicU32) -> bool {
     true
 }
 
+/// Makes the entries that both threads would allocate at once, so that each has its place in all executions.
+fn make_room(at: At, row: Row) {
+    events::cold(at.recorder, row.cell).expect("room");
+    for passed_to in [0, WAITED] {
+        blame::book(at.recorder, row.cell, Share { site: 7, passed_to, ..Share::default() });
+    }
+}
+
 /// Two threads at one lock: every acquisition, wait and give-up is counted, and nothing is left over.
 fn contended() -> impl Fn() + 'static {
     let scene = Scene::new();
     let rows = scene.threads.map(|at| at.row(64));
+    scene.threads.iter().zip(rows).for_each(|(&at, row)| make_room(at, row));
     move || {
         let word = std::sync::Arc::new(AtomicU32::new(0));
         let pairs = [(scene.threads[0], rows[0]), (scene.threads[1], rows[1])];
@@ -175,10 +184,8 @@ fn contended() -> impl Fn() + 'static {
         assert!(took.contains(&true));
         for (row, took) in rows.iter().zip(took) {
             assert_eq!(row.cell.acquisitions.load(Relaxed), u64::from(took));
-            let timed_out = match row.cell.cold.load(Relaxed) {
-                0 => 0,
-                unit => scene.arena.at::<Cold>(unit).timed_out.load(Relaxed),
-            };
+            let cold: &Cold = scene.arena.at(row.cell.cold.load(Relaxed));
+            let timed_out = cold.timed_out.load(Relaxed);
             assert_eq!(timed_out, u64::from(!took), "a wait without the lock is counted as one");
             assert_eq!(row.cell.depth.load(Relaxed), 0, "not held");
         }
@@ -198,11 +205,7 @@ fn gives_up_at_a_release() -> impl Fn() + 'static {
     let scene = Scene::new();
     let [holder, waiter] = scene.threads;
     let (held, wanted) = (holder.row(64), waiter.row(64));
-    // Entries that both threads would allocate at once are there already, so that each has its place in all executions.
-    for (at, row) in [(holder, held), (waiter, wanted)] {
-        events::cold(at.recorder, row.cell).expect("room");
-        blame::book(at.recorder, row.cell, Share { site: 7, ..Share::default() });
-    }
+    [(holder, held), (waiter, wanted)].into_iter().for_each(|(at, row)| make_room(at, row));
     move || {
         holder.set(10);
         events::acquired(holder, held);
@@ -215,7 +218,8 @@ fn gives_up_at_a_release() -> impl Fn() + 'static {
         assert_eq!(released.join().unwrap(), 0);
         let booked = |row: Row| -> u64 {
             let list = scene.arena.list::<Caused>(&row.cell.caused);
-            list.map(|(_, entry)| entry.wait.load(Relaxed)).sum()
+            let of_holds = list.filter(|(_, entry)| entry.passed_to.load(Relaxed) != WAITED);
+            of_holds.map(|(_, entry)| entry.wait.load(Relaxed)).sum()
         };
         let cold: &Cold = scene.arena.at(wanted.cell.cold.load(Relaxed));
         let known = booked(held) + booked(wanted) + cold.wait_free.load(Relaxed);

@@ -14,7 +14,7 @@ use uncontended_events::site::Row;
 use uncontended_events::waiters::Side::{self, Exclusive, Shared};
 use uncontended_model::real::{Explorer, spawn};
 use uncontended_testkit::explored::{self, BOTH};
-use uncontended_trace::layout::{Caused, Cold, READERS, RECENT, Recent, units};
+use uncontended_trace::layout::{Caused, Cold, READERS, RECENT, Recent, WAITED, units};
 
 /// A thread with both rows of the one lock.
 #[derive(Clone, Copy)]
@@ -43,6 +43,7 @@ impl Thread {
     /// What is booked in its cell of the writers' row.
     fn booked(self) -> u64 {
         let list = self.at.recorder.arena.list::<Caused>(&self.writes.cell.caused);
+        let list = list.filter(|(_, entry)| entry.passed_to.load(Relaxed) != WAITED);
         list.map(|(_, entry)| entry.wait.load(Relaxed)).sum()
     }
 }
@@ -55,7 +56,10 @@ fn threads<const N: usize>() -> [Thread; N] {
         let thread = Thread { at, writes: at.row(64), reads: at.row(64 | READERS) };
         for row in [thread.writes, thread.reads] {
             events::cold(at.recorder, row.cell).expect("room");
-            blame::book(at.recorder, row.cell, Share { site: 7, ..Share::default() });
+            for passed_to in [0, WAITED] {
+                let share = Share { site: 7, passed_to, ..Share::default() };
+                blame::book(at.recorder, row.cell, share);
+            }
         }
         thread
     })
