@@ -18,15 +18,17 @@ Examples:
   unc run -- sort --parallel=4 big.txt          where do the threads of sort wait?
   unc run --json run.json -- ./server           the same as data
   unc run --for 10s --html run.html -- ./server observe a server for ten seconds, as a page
+  unc run --delay 5s --for 15s -- ./server      the same ten seconds, without the first five
   unc run --load './client 9000' --ready 'nc -z localhost 9000' -- ./server 9000
                                                 observe a server while a client uses it
-  unc run --delay 5s --for 10s -- ./server      the same, without its startup
   unc run --lock-order -- ./program             which locks are taken in different orders?
   unc run --skip-frames 'mylock_*' -- ./program name locks by the code that calls mylock_…
   unc run --trace run.unc -- ./program          keep the record for `unc report run.unc`
 
 The program keeps its own input, output, signals and file descriptors. Ctrl-C and kill are passed on to it; \
-then the report is printed.
+then the report is printed; `unc help terms` explains its words.
+
+Not seen: statically linked programs, Go, async tasks, locks of the kernel, and programs that are running already.
 
 Exit status: the program's own, or with --load the load's; 128 + N if signal N ended it; 127 not found; 126 not executable; \
 125 if `unc` failed (also if the program exited with 0 but an output file could not be written).";
@@ -47,7 +49,7 @@ pub(crate) struct Arguments {
     /// Keep the record, for `unc report`
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// End the program with SIGTERM after this time (500ms, 10s, 2m)
+    /// End the program with SIGTERM this long after its start (500ms, 10s, 2m)
     #[arg(long = "for", value_name = "DURATION", value_parser = read::duration)]
     limit: Option<Duration>,
     /// End the program when this command, which uses it, has ended; its exit status is that of `unc`
@@ -56,7 +58,7 @@ pub(crate) struct Arguments {
     /// Start the load when this command succeeds, tried every 50 ms for at most a minute
     #[arg(long, value_name = "COMMAND", requires = "load")]
     ready: Option<String>,
-    /// Start recording after this time
+    /// Start recording this long after its start
     #[arg(long, value_name = "DURATION", value_parser = read::duration)]
     delay: Option<Duration>,
     /// Show only locks whose number (#3), kind, class, code or address matches PATTERN
