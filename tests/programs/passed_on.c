@@ -1,7 +1,8 @@
 /* Locks in all but name: a flag with a condition, one whose waiters ask again after a timeout (as Python's interpreter
  * lock), and a futex. Each has one thread that keeps it for 20 ms at a time and three that keep it for a moment: the
  * waiting is the long one's, although the others wake each other. Then objects that only look like it: workers that
- * take turns at a queue which they fill themselves, and a barrier of a condition. */
+ * take turns at a queue which they fill themselves, a queue that announces each change to all at one condition (as
+ * pigz's), and a barrier of a condition. */
 #include "truth.h"
 #include <linux/futex.h>
 
@@ -122,6 +123,34 @@ static void *worker(void *unused) {
     return unused;
 }
 
+/* A queue of room for one: producer and consumer wait at one condition, in turn. */
+enum { ITEMS = 100 };
+static pthread_mutex_t both_m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t both_c = PTHREAD_COND_INITIALIZER;
+static int in_queue;
+
+static void change(int from, int to) {
+    pthread_mutex_lock(&both_m);
+    while (in_queue != from) pthread_cond_wait(&both_c, &both_m);
+    in_queue = to;
+    pthread_cond_broadcast(&both_c);
+    pthread_mutex_unlock(&both_m);
+}
+
+static void *consumer(void *unused) {
+    for (int i = 0; i < ITEMS; i++) change(1, 0);
+    return unused;
+}
+
+static void produce(void) {
+    pthread_t thread = start(consumer, NULL);
+    for (int i = 0; i < ITEMS; i++) {
+        change(0, 1);
+        nap_ms(1);
+    }
+    pthread_join(thread, NULL);
+}
+
 /* A barrier of three. */
 enum { PARTIES = 3, ROUNDS = 60 };
 static pthread_mutex_t barrier_m = PTHREAD_MUTEX_INITIALIZER;
@@ -150,6 +179,7 @@ int main(void) {
     pthread_t threads[WORKERS];
     for (int i = 0; i < WORKERS; i++) threads[i] = start(worker, NULL);
     for (int i = 0; i < WORKERS; i++) pthread_join(threads[i], NULL);
+    produce();
     for (int i = 0; i < PARTIES; i++) threads[i] = start(party, (void *)(intptr_t)i);
     for (int i = 0; i < PARTIES; i++) pthread_join(threads[i], NULL);
 
@@ -166,6 +196,7 @@ int main(void) {
     expect("condition", &flag.c, "waited_in.0.site.function = wait_for");
     expect("futex", &word, "waited_in.0.site.function = take_word");
     expect("condition", &queue_c, "class = queue");
+    expect("condition", &both_c, "class = queue");
     expect("condition", &barrier_c, "class = queue");
     return 0;
 }

@@ -4,9 +4,10 @@
 //! Python's interpreter lock is a flag and a condition: the thread that gives it up signals, and one that wants it
 //! waits. The waiting is for a holder, although no hold can be seen. A wakeup is a *pass* if it comes from the thread
 //! whose wait ended last, or after one of that thread's: each then wakes the next before another returns. (A thread
-//! that takes what is free has not waited, so any thread may come in between.) Of a futex it is also one if it is for
-//! one waiter and comes from a thread that has waited here: the waiters of a lock often wake for nothing. A queue's
-//! threads are different: those that return do not wake, or several return first.
+//! that takes what is free has not waited, so any thread may come in between.) Of a futex it is also one if it comes
+//! from a thread that has waited here: the waiters of a lock often wake for nothing. A queue's threads are different:
+//! those that return do not wake, or several return first. A wakeup of all is not a pass: threads of a queue that waits
+//! in both directions at one condition (pigz's, say) announce each change to all.
 //!
 //! A wait that a pass ended is divided among the threads that had it meanwhile: the time between two wakeups is that of
 //! the later one's code. If it times out, and its thread waits again without giving up the mutex in between, both are
@@ -30,14 +31,15 @@ use uncontended_trace::layout::{
     CHAIN, CHAINED, Cell, Cold, Lock, PASSED, PastHold, RECENT, Recent, WAKE, kind, passing, units,
 };
 
-/// Notes the wakeup that the calling thread is about to make. `cell` is its own; a thread that has not waited at a
-/// futex has none. `is_lone`: at a futex, for one waiter.
+/// Notes the wakeup that the calling thread is about to make, for one waiter or (`!is_lone`) for all. `cell` is its
+/// own; a thread that has not waited at a futex has none.
 pub fn signals(recorder: &Recorder, lock: &Lock, cell: Option<&Cell>, is_lone: bool) {
     let came_last = lock.came.load(Relaxed) == recorder.arena.unit_of(recorder.thread);
     let is_over = came_last || lock.passing.load(Relaxed) & passing::OVER != 0;
+    let has_waited = lock.kind.load(Relaxed) == kind::FUTEX && cell.is_some();
     let over = if is_over { passing::OVER } else { 0 };
-    let passes = is_over || is_lone && cell.is_some();
-    lock.passing.store(over | if passes { passing::PASS } else { 0 }, Relaxed);
+    let pass = if is_over || has_waited { passing::PASS } else { 0 };
+    lock.passing.store(if is_lone { over | pass } else { 0 }, Relaxed);
     if let Some(cell) = cell {
         forget(recorder, cell);
     }

@@ -303,7 +303,7 @@ fn divided_while_noted() -> impl Fn() + 'static {
     move || {
         let wakes = move |now| {
             waker.set(now);
-            passing::signals(waker.recorder, row.lock, None, false);
+            passing::signals(waker.recorder, row.lock, None, true);
             events::ends(waker, row.lock);
         };
         wakes(20);

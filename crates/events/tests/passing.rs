@@ -18,6 +18,12 @@ impl Party {
 
     fn signals(self, now: u64) {
         self.at.set(now);
+        passing::signals(self.at.recorder, self.row.lock, Some(self.row.cell), true);
+        events::ends(self.at, self.row.lock);
+    }
+
+    fn broadcasts(self, now: u64) {
+        self.at.set(now);
         passing::signals(self.at.recorder, self.row.lock, Some(self.row.cell), false);
         events::ends(self.at, self.row.lock);
     }
@@ -96,6 +102,21 @@ fn those_that_return_and_do_not_wake_form_a_queue() {
             consumer.sleeps(0);
             producer.signals(now + 20);
             consumer.wakes(now, now + 25);
+        }
+    }
+    assert_eq!(first.ended_by(), [(1, false, 125)]);
+    assert_eq!(second.ended_by(), [(1, false, 125)]);
+}
+
+#[test]
+fn a_change_that_is_announced_to_all_is_not_passed_on() {
+    let [producer, first, second] = parties();
+    for round in 0..5 {
+        for (consumer, now) in [(first, 100 * round), (second, 100 * round + 50)] {
+            consumer.sleeps(0);
+            producer.broadcasts(now + 20);
+            consumer.wakes(now, now + 25);
+            consumer.broadcasts(now + 30);
         }
     }
     assert_eq!(first.ended_by(), [(1, false, 125)]);

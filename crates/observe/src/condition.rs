@@ -141,10 +141,10 @@ fn wait_by(
     result
 }
 
-/// Records a signal before it is sent.
-fn stamp(condition: *mut Object, caller: Caller) {
+/// Records a signal, for one waiter or for all, before it is sent.
+fn stamp(condition: *mut Object, is_lone: bool, caller: Caller) {
     if let Some((at, row)) = here::row(condition as u64, CONDITION, caller) {
-        passing::signals(at.recorder(), row.lock, Some(row.cell), false);
+        passing::signals(at.recorder(), row.lock, Some(row.cell), is_lone);
         events::ends(at, row.lock);
     }
 }
@@ -192,7 +192,7 @@ macro_rules! versioned_functions {
             condition: *mut Object,
             caller: Caller,
         ) -> c_int {
-            stamp(condition, caller);
+            stamp(condition, true, caller);
             // SAFETY: the program's own call (P1).
             unsafe { host::pthread_cond_signal(condition) }
         }
@@ -201,7 +201,7 @@ macro_rules! versioned_functions {
             condition: *mut Object,
             caller: Caller,
         ) -> c_int {
-            stamp(condition, caller);
+            stamp(condition, false, caller);
             // SAFETY: the program's own call (P1).
             unsafe { host::pthread_cond_broadcast(condition) }
         }

@@ -144,7 +144,8 @@ fn function(frame: &Frame) -> &str {
     frame.function.as_deref().unwrap_or("").trim_start_matches('<')
 }
 
-fn base(path: &str) -> &str {
+/// The last part of a path.
+pub(crate) fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 

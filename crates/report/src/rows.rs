@@ -8,6 +8,7 @@
 //! Order: by total wait, then by acquisitions, then by id.
 
 use crate::aggregate::{Bucket, distribution};
+use crate::code::base;
 use crate::run::{Class, Distribution, Frame, Kind, Like, Lock, Process, RunReport, TimedOut};
 use std::collections::{BTreeMap, HashMap};
 use uncontended_figures::text::clean;
@@ -265,8 +266,4 @@ pub fn source(frame: &Frame) -> Option<String> {
         (Some(file), None) => Some(clean(base(file))),
         (None, _) => frame.module.as_deref().map(|module| clean(base(module))),
     }
-}
-
-fn base(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }

@@ -176,6 +176,13 @@ fn without_names_wakeups_tell_what_an_object_is() {
     assert_eq!(row(CONDITION, 799_990).class, Class::Queue);
 }
 
+/// Waits that run out of time are not passed on, however the few others end.
+#[test]
+fn a_periodic_wait_is_not_passed_on() {
+    let class = |passed: u64| row_of(CONDITION, &["mine"], &[(PASSED, &["keep"], passed)]).class;
+    assert_eq!((class(800_000), class(799_990)), (Class::Contention, Class::Queue));
+}
+
 /// Of a lock, each wakeup of a chain has its part; of a condition, the last one has ended the wait.
 #[test]
 fn a_chain_counts_at_locks_alone() {
@@ -291,4 +298,27 @@ fn the_report_says_who_passes_it_on() {
         assert!(says(&row, words), "{words}");
         assert!(matches!(row.kind, Kind::Condition | Kind::Futex));
     }
+}
+
+#[test]
+fn a_culprit_in_a_library_is_named_with_the_programs_own_code() {
+    let mut report = common::sort();
+    let own = common::frame("fill", "sort.c", 40);
+    let allocate = Frame {
+        module: Some("/usr/lib/libsqlite3.so.0".to_owned()),
+        ..common::frame("sqlite3Malloc", "malloc.c", 7)
+    };
+    report.processes[0].command = vec!["./program".to_owned()];
+    report.culprits[0].site = Some(allocate.clone());
+    report.culprits[0].stack = vec![allocate, own.clone(), common::frame("main", "sort.c", 90)];
+    let text = |report: &RunReport| {
+        terminal::render(report, &Options { top: 10, colour: false, width: 120 })
+    };
+    assert!(
+        text(&report).contains("sqlite3Malloc malloc.c:7 ← fill sort.c:40"),
+        "{}",
+        text(&report)
+    );
+    report.culprits[0].site = Some(own);
+    assert!(text(&report).contains(" fill sort.c:40 ") && !text(&report).contains('←'));
 }

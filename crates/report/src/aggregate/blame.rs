@@ -62,7 +62,7 @@ pub(super) struct Division {
     pub(super) ended_by: Vec<Blamed>,
     /// The same after chains: what a holder passed on is the other holder's.
     pub(super) followed: Vec<Blamed>,
-    /// The share of the ended waiting that threads ended which had what the waiter wanted.
+    /// The share of the waiting that threads ended which had what the waiter wanted.
     pub(super) passed: f64,
 }
 
@@ -145,7 +145,7 @@ pub(super) fn ended<'c>(
     let passed = caused.clone().filter(|caused| caused.passed_to == PASSED);
     let passed_ns = super::sum(passed.map(|caused| ns(caused.wait)));
     let (ended_by, booked_ns) = booked(caused.map(piece).collect(), total_ns);
-    let passed = if booked_ns > 0 { passed_ns as f64 / booked_ns as f64 } else { 0.0 };
+    let passed = passed_ns as f64 / total_ns.max(booked_ns).max(1) as f64;
     let ended_ns = booked_ns.saturating_add(timed_out_ns).min(total_ns);
     let blame = Blame { ended_ns, unknown_ns: total_ns - ended_ns, ..Blame::default() };
     debug_assert_eq!(sum_of(&blame), total_ns, "I1: the parts are the whole");

@@ -10,7 +10,8 @@ pub struct Blame {
     pub held_ns: u64,
     /// Until a thread, or its deadline, ended the wait, for what is not held.
     pub ended_ns: u64,
-    /// While the lock was free. Each waiter's time counts, unlike in [`Lock::idle_ns`], which is the lock's.
+    /// While the lock was free. Each waiter's time counts, unlike in [`Lock::idle_ns`](super::Lock::idle_ns), which is
+    /// the lock's.
     pub idle_ns: u64,
     /// The rest: its holder was not seen.
     pub unknown_ns: u64,

@@ -1,9 +1,10 @@
 //! The code that made threads wait: the first thing to read.
 
 use super::{Options, heading};
+use crate::code::base;
 use crate::findings::cause;
 use crate::rows;
-use crate::run::{Blamed, BlamedKind, IdleCause, Kind, RunReport};
+use crate::run::{Blamed, BlamedKind, Frame, IdleCause, Kind, Process, RunReport};
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::wrap;
@@ -43,7 +44,10 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
     let mut all = report.processes.iter().flat_map(|process| &process.locks);
     let lock = culprit.locks.first().and_then(|&id| all.find(|lock| lock.id == id));
     let place = match (&culprit.site, culprit.kind) {
-        (Some(frame), _) => rows::code(frame),
+        (Some(frame), _) => match own_code(report, culprit, frame) {
+            Some(own) => format!("{} ← {}", rows::code(frame), rows::code(own)),
+            None => rows::code(frame),
+        },
         (None, BlamedKind::Idle) => lock.map_or_else(|| "–".to_owned(), rows::place),
         (None, BlamedKind::Hold | BlamedKind::Wake) => "code not recorded".to_owned(),
     };
@@ -72,6 +76,17 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
         },
     };
     [place, what]
+}
+
+/// The innermost code of the program itself, where a culprit is in a library: what a person can change.
+fn own_code<'r>(report: &RunReport, culprit: &'r Blamed, site: &Frame) -> Option<&'r Frame> {
+    let first = culprit.locks.first()?;
+    let is_its = |process: &&Process| process.locks.iter().any(|lock| lock.id == *first);
+    let program = report.processes.iter().find(is_its)?.command.first()?;
+    let is_own = |frame: &&Frame| {
+        frame.module.as_deref().is_some_and(|module| base(module) == base(program))
+    };
+    culprit.stack.iter().find(is_own).filter(|_| !is_own(&site))
 }
 
 /// The remark on the block and on the section of a page.
