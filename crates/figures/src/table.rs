@@ -13,7 +13,7 @@
 //! assert_eq!(table.markdown(), "| verdict | runs |\n|:--|--:|\n| yes | 4,000 |\n");
 //! ```
 
-use crate::text::{fit, width};
+use crate::text::{fit, fit_place, width};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -59,7 +59,7 @@ impl Column {
         Column::new(title, Fit::Right)
     }
 
-    /// A column of words that is cut if the table is too wide.
+    /// A column of words that is cut if the table is too wide; a file and line at the end stay.
     #[must_use]
     pub const fn elastic(title: &'static str) -> Column {
         Column::new(title, Fit::Elastic)
@@ -232,7 +232,8 @@ impl Table {
     ) -> String {
         let mut text = String::new();
         for (nth, &at) in kept.iter().enumerate() {
-            let cell = fit(cell(at), widths[at]);
+            let cut = if self.columns[at].fit == Fit::Elastic { fit_place } else { fit };
+            let cell = cut(cell(at), widths[at]);
             let pad = " ".repeat(widths[at].saturating_sub(width(&cell)));
             let gap = " ".repeat(if nth > 0 { GAP } else { 0 });
             // Writing to a String cannot fail.
@@ -308,6 +309,24 @@ mod tests {
         );
         assert!(narrow.lines().all(|line| width(line) <= 34), "{narrow}");
         assert!(shown(3).contains("1.23 s"));
+    }
+
+    #[test]
+    fn a_cut_place_keeps_its_file_and_line() {
+        let shown = |limit: usize, text: &str| {
+            let mut table = Table::new(vec![Column::elastic("where"), Column::figure("total")]);
+            table.row([text, "1.23 s"]);
+            let text = table.text(limit, Paint::default());
+            text.lines().nth(1).unwrap().to_owned()
+        };
+        let place = "a_function_with_a_long_name queue.c:120";
+        assert_eq!(shown(40, place), "a_function_with_a_l… queue.c:120  1.23 s");
+        assert_eq!(shown(26, place), "a_fun… queue.c:120  1.23 s");
+        assert_eq!(shown(25, place), "a_function_with_…  1.23 s");
+        assert_eq!(
+            shown(40, "a_function_with_a_long_name queue.c:x1"),
+            "a_function_with_a_long_name que…  1.23 s"
+        );
     }
 
     #[test]

@@ -39,6 +39,32 @@ pub fn fit(text: &str, columns: usize) -> String {
     head
 }
 
+/// Like [`fit`], but of a text that ends with a file and line (`push queue.c:12`), the rest is cut first: the line says
+/// where to look.
+///
+/// ```
+/// use uncontended_figures::text::fit_place;
+/// assert_eq!(fit_place("push_to_the_queue queue.c:12", 20), "push_to_… queue.c:12");
+/// assert_eq!(fit_place("push_to_the_queue libqueue.so", 20), "push_to_the_queue l…");
+/// ```
+#[must_use]
+pub fn fit_place(text: &str, columns: usize) -> String {
+    /// Less of the rest tells nothing.
+    const LEAST: usize = 6;
+    let of_line = |line: &str| !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+    let is_place = |word: &str| word.rsplit_once(':').is_some_and(|(_, line)| of_line(line));
+    let cut = || {
+        let (rest, place) = text.rsplit_once(' ').filter(|(_, place)| is_place(place))?;
+        let room = columns.checked_sub(width(place) + 1).filter(|&room| room >= LEAST)?;
+        Some(format!("{} {place}", fit(rest, room)))
+    };
+    if width(text) <= columns {
+        text.to_owned()
+    } else {
+        cut().unwrap_or_else(|| fit(text, columns))
+    }
+}
+
 /// The one of `words` that was probably meant by `typed`: that with the fewest characters to insert, remove or replace,
 /// if these are at most half of those typed. Upper and lower case are the same.
 ///
