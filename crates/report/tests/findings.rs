@@ -244,7 +244,7 @@ fn much_waiting_is_never_passed_over_in_silence() {
     let busy = |waits: usize| contended(&vec![MS; waits], &[], &[40 * US; 100_000]);
     speaks(
         vec![busy(6_000)],
-        "its 4 threads waited 6.00 s for it, at least 15.0 % of their time; on average 0.600 threads were waiting; it was held for 40.0 % of the run: take it less often",
+        "its 4 threads waited 6.00 s for it, 0.600 at a time on average; it was held for 40.0 % of the run: take it less often",
     );
     // A twentieth of the threads' time.
     speaks(vec![busy(500)], "its 4 threads waited 500 ms");

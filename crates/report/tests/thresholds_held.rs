@@ -126,7 +126,7 @@ fn much_waiting() {
     row.wait_ns = long(1_100, 100 * MS, US, 2 * MS, US);
     row.idle_ns = long(7, 25 * MS, US, 2 * US, US);
     row.hold_ns = long(90, 800 * MS, US, 2 * US, US);
-    let words = "threads were waiting";
+    let words = "at a time on average";
     // A twentieth of the threads' time.
     ends_with(&row, words, &[|row| wait(row).total -= 1]);
     let evidence = [

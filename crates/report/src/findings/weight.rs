@@ -122,10 +122,9 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "its {} threads waited {} for it, at least {} of their time; on average {} threads were waiting; {advice}{but}",
+            "its {} threads waited {} for it, {} at a time on average; {advice}{but}",
             count(u64::from(lock.threads)),
             duration(wait.total),
-            percent(share.min(1.0)),
             number(queue),
         ),
         evidence: vec![
