@@ -15,6 +15,7 @@
 use crate::blame::{self, Share};
 use crate::counter::add;
 pub use crate::counter::bump;
+use crate::log::{self, By};
 use crate::passing;
 use crate::recent;
 pub use crate::releases::{Unlock, leaving, record_hold, release, releasing};
@@ -269,11 +270,16 @@ impl<S: Site> Blocked<S> {
         let Wait { arrival, free, stack, .. } = wait;
         wait.leave(at.recorder(), row.lock);
         blame::was_blocked(at.recorder(), row.lock, arrival, release);
+        let is_signal = row.lock.crossed.load(Relaxed) != 0; // A semaphore in use as one.
+        let by = match is_signal {
+            true => By::waker(row.lock, (call, now)),
+            false => By::owner(at.recorder(), row.lock, release),
+        };
         bump(&row.cell.acquisitions);
         take(at.recorder(), row, at.site(), now);
-        record_wait(at, row, Waited { call, now, release, ended: End::Came, stack });
-        if row.lock.crossed.load(Relaxed) != 0 {
-            ended_since(at.recorder(), row, call, now); // A semaphore in use as a signal.
+        record_wait(at, row, Waited { call, now, release, ended: End::Came, stack, by });
+        if is_signal {
+            ended_since(at.recorder(), row, call, now);
         }
         record_free(
             at.recorder(),
@@ -301,7 +307,8 @@ impl<S: Site> Blocked<S> {
         let busy = at.begin();
         let ended = End::TimedOut;
         let Wait { call, stack, .. } = wait;
-        record_wait(at, row, Waited { call, now, release: 0, ended, stack });
+        let by = By::default();
+        record_wait(at, row, Waited { call, now, release: 0, ended, stack, by });
         let release = row.lock.release.load(Relaxed);
         let opened = if release != 0 {
             waiters::opened(at.recorder(), row.lock, release, now)
@@ -350,6 +357,8 @@ pub struct Waited {
     pub ended: End,
     /// Stack of its call; 0 if unknown.
     pub stack: u32,
+    /// What ended it.
+    pub by: By,
 }
 
 /// Records one wait. The thread must be marked as recording.
@@ -368,6 +377,8 @@ pub fn record_wait(at: impl Site, row: Row, waited: Waited) {
     let fresh =
         Fresh { ticks: length, at: waited.now, release: waited.release, cause: cause::UNKNOWN };
     note_extreme(at, &cold.wait_worst, row.lock, fresh);
+    let Waited { call, now, stack, by, .. } = waited;
+    log::wait(at.recorder(), row.lock, (call, now), stack, by);
 }
 
 /// Records the part of a wait during which the lock was free.
@@ -412,8 +423,10 @@ pub fn sleep<S: Site, R: Copy>(
         let busy = at.begin();
         bump(&row.cell.acquisitions);
         let stack = at.site();
-        record_wait(at, row, Waited { call, now, release: 0, ended, stack });
-        if ended == End::Came {
+        let came = ended == End::Came;
+        let by = if came { By::waker(row.lock, (call, now)) } else { By::default() };
+        record_wait(at, row, Waited { call, now, release: 0, ended, stack, by });
+        if came {
             ended_since(at.recorder(), row, call, now);
         }
         drop(busy);
@@ -439,6 +452,7 @@ pub fn ends(at: impl Site, lock: &'static Lock) -> u64 {
     if is_wanted && lock.kind.load(Relaxed) == kind::FUTEX {
         wakes::note(at.recorder(), lock, stack, now);
     }
+    lock.ended_by.store(at.recorder().arena.unit_of(at.recorder().thread), Relaxed);
     lock.signalled.store(now, Relaxed);
     now
 }

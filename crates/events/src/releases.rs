@@ -7,12 +7,17 @@
 
 use crate::blame::{self, Share};
 use crate::counter::add;
+use crate::log;
 use crate::recent::{self, Hold};
 use crate::site::{Row, Site};
 use crate::waiters;
 use uncontended_atomic::Ordering::{Relaxed, SeqCst};
 use uncontended_trace::histogram::COARSE;
 use uncontended_trace::layout::{Cell, Late, Lock, attention::AWAY};
+
+/// A hold of this many ticks is in the thread's log even if no thread waited for it: keeping it costs a thousandth of
+/// its time.
+const LONG_TICKS: u64 = 20_000;
 
 /// Releases the lock by `unlock`, which returns 0 if it succeeded. `wakes` says just before that whether the release
 /// may wake a waiter.
@@ -34,7 +39,7 @@ pub fn release<S: Site>(
     if result != 0 {
         cell.depth.store(1, Relaxed); // The release failed.
     } else if at.recorder().holds {
-        record_hold(cell, now);
+        record_hold(at, row, now);
     }
     result
 }
@@ -55,7 +60,7 @@ fn release_noted<S: Site>(
     }
     let result = unlock();
     match noted {
-        Some(noted) if result == 0 => noted.done(at, row, row.lock),
+        Some(noted) if result == 0 => noted.done(at, row, row.lock, false),
         Some(noted) => noted.refused(row),
         None => {}
     }
@@ -141,9 +146,10 @@ impl Unlock {
         row.cell.depth.store(u32::from(self.ends_hold), Relaxed);
     }
 
-    /// Records what the release ended, outside the critical section.
+    /// Records what the release ended, outside the critical section. `is_logged`: the caller puts the hold into the
+    /// thread's log.
     #[inline(always)]
-    pub fn done(self, at: impl Site, row: Row, lock: &'static Lock) {
+    pub fn done(self, at: impl Site, row: Row, lock: &'static Lock, is_logged: bool) {
         if self.wakes {
             lock.woken.store(at.ticks(), Relaxed);
         }
@@ -155,10 +161,12 @@ impl Unlock {
             let release = at.stack();
             let site = if share.site == 0 { release } else { share.site };
             blame::book(at.recorder(), row.cell, Share { site, release, ..share });
+            log::hold(at.recorder(), lock, (self.now.saturating_sub(share.length), self.now), site);
             drop(busy);
         }
         if self.ends_hold && at.recorder().holds {
-            record_hold(row.cell, self.now);
+            let long = add_hold(row.cell, self.now).filter(|_| self.caused.is_none() && !is_logged);
+            log_long(at, row, long, self.now);
         }
     }
 
@@ -179,10 +187,33 @@ impl Unlock {
 
 /// Records the hold that ended at `now`.
 #[inline(always)]
-pub fn record_hold(cell: &Cell, now: u64) {
+pub fn record_hold(at: impl Site, row: Row, now: u64) {
+    let long = add_hold(row.cell, now);
+    log_long(at, row, long, now);
+}
+
+/// Puts a hold of this length into the log if it is a long one.
+#[inline(always)]
+fn log_long(at: impl Site, row: Row, length: Option<u64>, now: u64) {
+    if let Some(length) = length.filter(|&length| length >= LONG_TICKS) {
+        keep_long(at, row, (now - length, now));
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn keep_long(at: impl Site, row: Row, hold: (u64, u64)) {
+    let busy = at.begin();
+    log::hold(at.recorder(), row.lock, hold, row.cell.site.load(Relaxed));
+    drop(busy);
+}
+
+/// Adds the hold that ended at `now` to the figures of its cell, and returns its length, if it is known.
+#[inline(always)]
+fn add_hold(cell: &Cell, now: u64) -> Option<u64> {
     let begun = cell.hold_start.load(Relaxed);
     if begun == 0 {
-        return; // A signal handler has taken and released the lock since, and recorded its own hold here.
+        return None; // A signal handler has taken and released the lock since, and recorded its own hold here.
     }
     cell.hold_start.store(0, Relaxed);
     let length = now.saturating_sub(begun);
@@ -197,6 +228,7 @@ pub fn record_hold(cell: &Cell, now: u64) {
     if length > cell.hold_fourth.load(Relaxed) {
         note_long_hold(cell, length, begun);
     }
+    Some(length)
 }
 
 #[cold]

@@ -25,6 +25,7 @@
 use crate::blame::{self, Share};
 use crate::events::{self, End, Idle, Waited};
 use crate::list::{self, CLAIMED};
+use crate::log::{self, By};
 use crate::releases::{Unlock, stamp};
 use crate::site::{Recorder, Row, Site};
 use crate::waiters::{self, Side, Wait};
@@ -91,8 +92,9 @@ fn end_wait(at: impl Site, rows: Rows, wait: Option<Wait>, was_free: bool, now: 
         let Wait { call, arrival, free, stack, .. } = wait;
         wait.leave(at.recorder(), state.lock);
         let stamped = state.lock.stack_at.load(Relaxed);
+        let by = By::leaver(at.recorder(), state.lock, (call, now));
         let ended = End::Came;
-        events::record_wait(at, mine, Waited { call, now, release: stamped, ended, stack });
+        events::record_wait(at, mine, Waited { call, now, release: stamped, ended, stack, by });
         let free = free.since(state.lock, 0).min(now.saturating_sub(arrival));
         events::record_free(at.recorder(), mine.cell, free);
         cause = events::cause_of(call, opened.unwrap_or(now), state.lock.woken.load(Relaxed), now);
@@ -110,8 +112,8 @@ pub fn gave_up(at: impl Site, rows: Rows, wait: Wait, readers: Option<Row>) {
     let busy = at.begin();
     let Wait { call, arrival, free, stack, .. } = wait;
     let now = at.ticks();
-    let ended = End::TimedOut;
-    events::record_wait(at, mine, Waited { call, now, release: 0, ended, stack });
+    let (ended, by) = (End::TimedOut, By::default());
+    events::record_wait(at, mine, Waited { call, now, release: 0, ended, stack, by });
     let release = state.lock.release.load(Relaxed);
     let opened = match release {
         0 => None,
@@ -267,8 +269,10 @@ impl Left {
     /// Records what the release ended, outside the critical section.
     #[inline(always)]
     pub fn done(self, at: impl Site, rows: Rows) {
-        self.unlock.done(at, rows.mine, rows.state.lock);
-        if self.caused.iter().any(Option::is_some) {
+        let now = self.unlock.now;
+        let is_contended = self.caused.iter().any(Option::is_some);
+        self.unlock.done(at, rows.mine, rows.state.lock, is_contended);
+        if is_contended {
             let busy = at.begin();
             let release = at.stack();
             let of_release = |share: Share| Share {
@@ -278,6 +282,12 @@ impl Left {
             };
             let caused = self.caused.map(|share| share.map(of_release));
             book(at.recorder(), rows, self.readers, caused);
+            let longest =
+                caused.into_iter().flatten().map(|share| (share.length, share.site)).max();
+            if let Some((length, site)) = longest {
+                let hold = (now.saturating_sub(length), now);
+                log::hold(at.recorder(), rows.mine.lock, hold, site);
+            }
             drop(busy);
         }
     }
@@ -313,6 +323,8 @@ pub fn leave(at: impl Site, rows: Rows, readers: impl FnOnce() -> Option<Row>) -
         drop(busy);
     }
     if is_last {
+        state.lock.ended_by.store(events::id(at.recorder(), mine.cell), Relaxed);
+        state.lock.signalled.store(now, Relaxed);
         state.lock.release.store(now, Relaxed);
     }
     Left { unlock, caused, readers }

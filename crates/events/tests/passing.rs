@@ -5,6 +5,7 @@ mod common;
 use common::party::{Party, parties};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::{self, End, Waited};
+use uncontended_events::log::By;
 use uncontended_events::passing;
 use uncontended_events::site::Site;
 use uncontended_testkit::Random;
@@ -31,7 +32,8 @@ impl Party {
     /// The end of a wait since `call`.
     fn wakes(self, call: u64, now: u64) {
         passing::ended(self.row.lock);
-        let waited = Waited { call, now, release: 0, ended: End::Came, stack: 9 };
+        let waited =
+            Waited { call, now, release: 0, ended: End::Came, stack: 9, by: By::default() };
         events::record_wait(self.at, self.row, waited);
         passing::came(self.at.recorder, self.row, call, now);
     }
@@ -39,7 +41,8 @@ impl Party {
     /// The same by its deadline; the thread has the mutex since `now`.
     fn times_out(self, call: u64, now: u64) {
         passing::ended(self.row.lock);
-        let waited = Waited { call, now, release: 0, ended: End::TimedOut, stack: 9 };
+        let waited =
+            Waited { call, now, release: 0, ended: End::TimedOut, stack: 9, by: By::default() };
         events::record_wait(self.at, self.row, waited);
         passing::timed_out(self.at.recorder, self.row, (call, now), now);
     }

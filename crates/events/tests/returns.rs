@@ -5,6 +5,7 @@ mod common;
 use common::party::{Party, parties};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::{self, Back, End, Waited};
+use uncontended_events::log::By;
 use uncontended_events::recent;
 use uncontended_events::site::Site;
 use uncontended_testkit::Random;
@@ -15,7 +16,7 @@ impl Party {
     fn leaves(self, now: u64) {
         self.at.set(now);
         let release = events::leaving(self.at, self.row).expect("not recursive");
-        release.done(self.at, self.row, self.row.lock);
+        release.done(self.at, self.row, self.row.lock, false);
     }
 
     /// Has the mutex again at `now`, for a signal at `ended`.
@@ -29,7 +30,7 @@ impl Party {
             events::record_wait(
                 at,
                 row,
-                Waited { call: ended, now, release, ended: ended_by, stack: 9 },
+                Waited { call: ended, now, release, ended: ended_by, stack: 9, by: By::default() },
             );
             let is_signalled = true;
             events::came_back(at, row, Back { ended, is_signalled, release, now });

@@ -22,6 +22,7 @@ use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, ETIMEDOUT, c_int, c_void, timespec};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::deadline::{self, Time};
 use uncontended_events::events::{self, Back, End, Waited};
+use uncontended_events::log::By;
 use uncontended_events::site::{Row, Site};
 use uncontended_events::{passing, recent};
 use uncontended_sys::clock::{self, Moment, ticks};
@@ -45,7 +46,7 @@ fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<B
     let call = Moment { ticks: ticks(), ns: clock::monotonic_ns() };
     at.recorder().thread.asleep_since.store(call.ticks, Relaxed);
     passing::begins(at.recorder(), condition, held_since);
-    release.done(at, mutex, mutex.lock);
+    release.done(at, mutex, mutex.lock, false);
     Some(Begun { at, condition, mutex, call })
 }
 
@@ -69,7 +70,11 @@ impl Begun {
         events::bump(&condition.cell.acquisitions);
         let end = if late_ns.is_some() { End::TimedOut } else { End::Came };
         let stack = at.site();
-        let wait = Waited { call: call.ticks, now: ended, release: 0, ended: end, stack };
+        let by = match end {
+            End::Came => By::waker(condition.lock, (call.ticks, now)),
+            End::TimedOut => By::default(),
+        };
+        let wait = Waited { call: call.ticks, now: ended, release: 0, ended: end, stack, by };
         events::record_wait(at, condition, wait);
         if late_ns.is_some() {
             passing::timed_out(at.recorder(), condition, (call.ticks, ended), now);
@@ -80,7 +85,8 @@ impl Begun {
         recent::come_back(mutex.lock);
         events::bump(&mutex.cell.acquisitions);
         if release > ended {
-            let back = Waited { call: ended, now, release, ended: End::Came, stack };
+            let by = By::owner(at.recorder(), mutex.lock, release);
+            let back = Waited { call: ended, now, release, ended: End::Came, stack, by };
             events::record_wait(at, mutex, back);
             let is_signalled = late_ns.is_none() && ended == signalled;
             events::came_back(at, mutex, Back { ended, is_signalled, release, now });

@@ -10,6 +10,7 @@ use crate::host;
 use crate::local::current;
 use libc::{c_int, c_void, pthread_t};
 use uncontended_atomic::Ordering::Relaxed;
+use uncontended_events::log;
 use uncontended_sys::clock::ticks;
 
 pub(crate) unsafe extern "C-unwind" fn join(
@@ -30,7 +31,13 @@ pub(crate) unsafe extern "C-unwind" fn join(
         return answer;
     }
     own.asleep_since.store(0, Relaxed);
+    let now = ticks();
     let joined = own.joined.load(Relaxed);
-    own.joined.store(joined.wrapping_add(ticks().saturating_sub(call)), Relaxed);
+    own.joined.store(joined.wrapping_add(now.saturating_sub(call)), Relaxed);
+    if answer == 0 {
+        let busy = local.begin();
+        log::join(&local.recorder, thread, (call, now));
+        drop(busy);
+    }
     answer
 }

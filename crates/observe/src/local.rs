@@ -333,6 +333,8 @@ unsafe fn free_tables(newest: &'static Table) {
 /// Adds the calling thread to the record.
 fn enter_thread(arena: Arena, process: &Process, unit: Unit, thread: &Thread) {
     thread.tid.store(kernel::thread_id(), Relaxed);
+    // SAFETY: a call without arguments (L1).
+    thread.handle.store(unsafe { libc::pthread_self() }, Relaxed);
     thread.start_ticks.store(clock::ticks(), Relaxed);
     write_name(thread);
     arena.push::<Thread>(&process.threads, unit);
@@ -380,6 +382,17 @@ extern "C" fn ended(local: *mut libc::c_void) {
     let memory = unsafe { NonNull::from(this).cast::<u8>().sub(BEFORE) };
     // SAFETY: the `Local`'s own mapping (M1), which nothing reaches after this (I1).
     unsafe { kernel::unmap(memory, MAPPED) };
+}
+
+/// Notes that the calling thread ends the process.
+pub(crate) fn note_exit(process: &Process) {
+    let word = tls::get();
+    if is_local(word) {
+        // SAFETY: as in `current` (I1).
+        let Recorder { arena, thread, .. } = &unsafe { &*(word as *const Local) }.recorder;
+        process.ended_by.store(arena.unit_of(*thread), Relaxed);
+    }
+    process.end_ticks.store(clock::ticks(), Relaxed);
 }
 
 fn note_end(thread: &Thread) {

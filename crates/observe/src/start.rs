@@ -1,4 +1,4 @@
-//! Where the observer starts: in a program just loaded, and in a forked child.
+//! Where the observer starts, in a program just loaded and in a forked child, and where the program ends.
 
 use crate::{host, image, local, module};
 
@@ -21,6 +21,17 @@ extern "C" fn begin() {
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEGIN: extern "C" fn() = begin;
+
+/// The destructor: runs in the thread that calls `exit` or returns from `main`.
+extern "C" fn end() {
+    if let Some(process) = image::arena().and_then(image::process) {
+        local::note_exit(process);
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = end;
 
 /// In a forked child: the record starts empty, under a new entry.
 extern "C" fn forked() {

@@ -91,14 +91,19 @@ impl Arena {
 
     /// Allocates consecutive units, zeroed; `None` if there is no room, which is counted.
     pub fn allocate(&self, units: u32) -> Option<Unit> {
+        let unit = self.allocate_if_room(units);
+        if unit.is_none() {
+            self.header().dropped_room.fetch_add(1, Relaxed);
+        }
+        unit
+    }
+
+    /// The same for what may be left out: without room, nothing is counted.
+    pub fn allocate_if_room(&self, units: u32) -> Option<Unit> {
         let header = self.header();
         let mut first = header.allocated.load(Relaxed);
         loop {
-            let next = first.checked_add(units).filter(|&next| self.has_room_to(next));
-            let Some(next) = next else {
-                header.dropped_room.fetch_add(1, Relaxed);
-                return None;
-            };
+            let next = first.checked_add(units).filter(|&next| self.has_room_to(next))?;
             match header.allocated.compare_exchange_weak(first, next, Relaxed, Relaxed) {
                 Ok(_) => {
                     debug_assert!(

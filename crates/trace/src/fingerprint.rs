@@ -18,6 +18,8 @@ const _: () = {
     assert!(size_of::<Caused>() == UNIT);
     assert!(size_of::<Nested>() == 2 * UNIT);
     assert!(size_of::<Wake>() == 24);
+    assert!(size_of::<Logged>() == UNIT);
+    assert!(size_of::<LogPart>() == 128 * UNIT);
     assert!(size_of::<Extreme>() == 40);
     assert!(size_of::<Stack>() == 240);
     // A lock that a thread never waited for, and one that a thread waited for.
@@ -37,15 +39,15 @@ macro_rules! fingerprint {
 const _: () = {
     let places = fingerprint! {
         Header: magic version flags enabled clock start_ticks tick_ns step_ns capacity available allocated
-            processes dropped_room dropped_busy negative;
+            processes dropped_room dropped_busy negative log_parts;
         Process: next pid parent command_bytes start_ticks command threads locks stacks modules stack_index index
-            wakes spare;
+            wakes ended_by end_ticks spare;
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
             asleep_since joined blocked_from blocked_to blocked_by wants system_ns wants_since wants_stack wants_how
-            nested_lost nested reserved came_by spare;
+            nested_lost nested reserved came_by handle log log_now log_parts spare;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
-            waiters away next created first_taken generation signalled kind crossed passing spare free began recent
-            came;
+            waiters away next created first_taken generation signalled kind crossed passing spare ended_by free began
+            recent came;
         WaiterList: arrivals unplaced next_late late shared;
         Late: ticks stack;
         Cell: next lock cold depth acquisitions site caused owner_changes hold_start hold_total hold_fourth
@@ -58,6 +60,8 @@ const _: () = {
             spare;
         Wakes: noted of;
         Wake: at before lock site;
+        LogPart: after noted first spare entries;
+        Logged: began ended by_at joined lock stack by by_stack what spare;
         Nested: next lock stack count held;
         Held: lock site;
         Extreme: ticks at release mine other cause spare;
@@ -69,5 +73,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0x1fe4_1563_743b_6b00, "the layout has changed: change VERSION");
+    assert!(hash == 0xfe8c_0820_d1f3_041c, "the layout has changed: change VERSION");
 };

@@ -9,7 +9,8 @@
 //! unit 0..64   Header: facts, switches, allocation, counters, head of the processes
 //!              Process ─ threads ─ Thread ─ cells ─ Cell ─ cold ─ Cold
 //!                 │ │               │             └ caused ─ Caused (one for each site whose holds were waited for)
-//!                 │ │               └ nested ─ Nested (one for each lock and the locks held when it was taken)
+//!                 │ │               ├ nested ─ Nested (one for each lock and the locks held when it was taken)
+//!                 │ │               └ log ─ LogPart (its waits and holds, the newest kept)
 //!                 │ ├─── locks ─── Lock ─ waiters ─ WaiterList (one Lock for each generation of an address)
 //!                 │ │               └ recent ─ Recent
 //!                 │ ├─── stacks ── Stack                       (addresses; each list of addresses once)
@@ -18,15 +19,18 @@
 //! ```
 //! A `Cell` is what one thread did to one generation of a lock; only that thread writes it. A lock costs 128 bytes, a
 //! cell 384, its part for waits (`Cold`) 2,624, each site that made others wait (`Caused`) 64, a waiter list 640, and
-//! the recent holds of a mutex with a condition variable 1,600, a lock taken while others are held 128.
+//! the recent holds of a mutex with a condition variable 1,600, a lock taken while others are held 128, 127 entries of
+//! a log 8,192.
 //! # Invariants
 //! I1: every entry consists of integers for which any bit pattern is a value, so a torn or hostile entry is wrong but
 //!     never invalid.
 //! I2: a unit number is published after the entry that it names is complete (the edge of its list).
 
 mod blame;
+mod log;
 
 pub use blame::*;
+pub use log::*;
 
 use crate::histogram::{COARSE, FINE};
 use uncontended_atomic::{AtomicU8, AtomicU32, AtomicU64};
@@ -39,7 +43,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -109,6 +113,8 @@ pub struct Header {
     pub dropped_busy: AtomicU64,
     /// Time differences that came out negative.
     pub negative: AtomicU64,
+    /// Parts of all threads' logs.
+    pub log_parts: AtomicU32,
 }
 
 /// One program image: from its start or a fork to its end or an exec.
@@ -141,8 +147,12 @@ pub struct Process {
     pub index: [AtomicU32; LEVELS],
     /// Its last wakeups of futexes.
     pub wakes: AtomicU32,
+    /// The thread that called `exit` or returned from `main`; 0 if that was not seen.
+    pub ended_by: AtomicU32,
+    /// When that was; 0 if the process ended otherwise.
+    pub end_ticks: AtomicU64,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU32; 11],
+    pub spare: [AtomicU32; 8],
 }
 
 /// Slots of the index of stacks.
@@ -202,8 +212,16 @@ pub struct Thread {
     pub reserved: AtomicU32,
     /// The number of the wakeup that ended its last wait for a futex, plus one; 0 for none.
     pub came_by: AtomicU64,
+    /// The handle by which other threads wait for its end.
+    pub handle: AtomicU64,
+    /// The first part of its log.
+    pub log: AtomicU32,
+    /// The part that it fills.
+    pub log_now: AtomicU32,
+    /// How many parts there are.
+    pub log_parts: AtomicU32,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU64; 3],
+    pub spare: AtomicU32,
 }
 
 /// Parts of [`Thread::wants_how`].
@@ -296,7 +314,9 @@ pub struct Lock {
     /// Whether threads pass it on by waking (conditions, futexes): parts of [`passing`].
     pub passing: AtomicU8,
     /// Keeps what follows aligned.
-    pub spare: [AtomicU8; 5],
+    pub spare: AtomicU8,
+    /// The thread that ended waits at `signalled`; of a read-write lock, the cell of the last thread to leave it.
+    pub ended_by: AtomicU32,
     /// Sum of the times from its releases to the next acquisitions, of releases with a timestamp or a waiter.
     pub free: AtomicU64,
     /// When the hold began that its last release with a timestamp ended.

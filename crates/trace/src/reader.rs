@@ -12,15 +12,15 @@
 
 use crate::histogram::{COARSE, FINE, Scale};
 use crate::layout::{
-    self, Caused, Cell, Cold, Extreme, Header, Held, LATE, Late, Lock, Module, NESTED, Nested,
-    Process, SITES, Stack, Thread, UNIT, Unit, WaiterList,
+    self, Caused, Cell, Cold, Extreme, Header, Held, LATE, LOGGED, Late, Lock, LogPart, Logged,
+    Module, NESTED, Nested, Process, SITES, Stack, Thread, UNIT, Unit, WaiterList,
 };
 pub use crate::records::{
-    CausedRecord, CellAt, CellRecord, ExtremeRecord, HeldRecord, HoldRecord, LockRecord,
-    ModuleRecord, NestedRecord, ProcessRecord, ThreadRecord, TimedOutRecord, TimesRecord,
-    WantsRecord,
+    CausedRecord, CellAt, CellRecord, ExtremeRecord, HeldRecord, HoldRecord, LockRecord, LogRecord,
+    LoggedRecord, ModuleRecord, NestedRecord, ProcessRecord, ThreadRecord, TimedOutRecord,
+    TimesRecord, WantsRecord,
 };
-use std::cell::RefCell;
+use std::cell::{Cell as Counter, RefCell};
 use std::fmt;
 use std::mem::offset_of;
 
@@ -86,7 +86,9 @@ impl std::error::Error for ReadError {}
 pub fn read(bytes: &[u8]) -> Result<Record<'_>, ReadError> {
     check(bytes)?;
     let view = View { bytes };
-    let lists = Lists { view, met: RefCell::new(vec![false; bytes.len() / UNIT + 1]) };
+    let met = RefCell::new(vec![false; bytes.len() / UNIT + 1]);
+    let log_parts = Counter::new(bytes.len() / size_of::<LogPart>());
+    let lists = Lists { view, met, log_parts };
     let positive = |offset| {
         Some(f64::from_bits(view.u64(offset))).filter(|value| value.is_finite() && *value > 0.0)
     };
@@ -168,6 +170,8 @@ struct Lists<'b> {
     view: View<'b>,
     /// Units at which an entry was met (I1).
     met: RefCell<Vec<bool>>,
+    /// Parts of logs yet to be read: their entries together are no longer than the bytes.
+    log_parts: Counter<usize>,
 }
 
 impl<'b> View<'b> {
@@ -295,6 +299,21 @@ impl<'b> View<'b> {
         arrivals.filter(|&arrival| arrival != 0).collect()
     }
 
+    fn logged(&self, at: usize) -> LoggedRecord {
+        let (u32, u64) = (|field| self.u32(at + field), |field| self.u64(at + field));
+        LoggedRecord {
+            what: u32(offset_of!(Logged, what)),
+            began: u64(offset_of!(Logged, began)),
+            ended: u64(offset_of!(Logged, ended)),
+            by_at: u64(offset_of!(Logged, by_at)),
+            joined: u64(offset_of!(Logged, joined)),
+            lock: u32(offset_of!(Logged, lock)),
+            stack: u32(offset_of!(Logged, stack)),
+            by: u32(offset_of!(Logged, by)),
+            by_stack: u32(offset_of!(Logged, by_stack)),
+        }
+    }
+
     fn nested(&self, at: usize) -> NestedRecord {
         let count = self.u32(at + offset_of!(Nested, count)) as usize;
         let held = (0..count.min(NESTED)).map(|nth| {
@@ -411,6 +430,8 @@ impl<'b> Lists<'b> {
                 .map(|argument| String::from_utf8_lossy(argument).into_owned())
                 .collect(),
             start_ticks: view.u64(at + offset_of!(Process, start_ticks)),
+            end_ticks: view.u64(at + offset_of!(Process, end_ticks)),
+            ended_by: head(offset_of!(Process, ended_by)),
             locks,
             threads,
             stacks: stacks.collect(),
@@ -439,6 +460,8 @@ impl<'b> Lists<'b> {
         let mut nested: Vec<NestedRecord> = nested.collect();
         nested.reverse();
         ThreadRecord {
+            unit: (at / UNIT) as Unit,
+            handle: view.u64(at + offset_of!(Thread, handle)),
             tid: view.u32(at + offset_of!(Thread, tid)),
             name: String::from_utf8_lossy(name).into_owned(),
             start_ticks: view.u64(at + offset_of!(Thread, start_ticks)),
@@ -456,7 +479,27 @@ impl<'b> Lists<'b> {
             cells,
             nested,
             nested_lost: view.u64(at + offset_of!(Thread, nested_lost)),
+            log: self.log(view.u32(at + offset_of!(Thread, log))),
         }
+    }
+
+    /// The entries in the parts of a log that begins at `unit`, oldest first.
+    fn log(&self, unit: u32) -> LogRecord {
+        let view = self.view;
+        let first = |at: &usize| view.u64(at + offset_of!(LogPart, first));
+        let left = self.log_parts.get();
+        let mut parts: Vec<usize> =
+            self.list(unit, offset_of!(LogPart, after)).take(left).collect();
+        self.log_parts.set(left - parts.len());
+        parts.sort_by_key(first);
+        let entries = parts.iter().flat_map(|&at| {
+            let noted = view.u32(at + offset_of!(LogPart, noted)) as usize;
+            let places = 0..noted.min(LOGGED);
+            places.map(move |nth| {
+                view.logged(at + offset_of!(LogPart, entries) + nth * size_of::<Logged>())
+            })
+        });
+        LogRecord { lost: parts.first().map_or(0, first), entries: entries.collect() }
     }
 
     /// What the thread at this offset waits for.

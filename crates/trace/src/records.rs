@@ -3,7 +3,7 @@
 //! # Contract
 //! [`crate::reader`] makes them from bytes. They are the record's own words: ticks, and numbers of stacks.
 
-use crate::layout::Unit;
+use crate::layout::{Unit, logged};
 use std::collections::HashMap;
 
 /// One program image.
@@ -17,6 +17,10 @@ pub struct ProcessRecord {
     pub command: Vec<String>,
     /// When it started, in ticks.
     pub start_ticks: u64,
+    /// When it ended by `exit` or a return from `main`, in ticks; 0 if it ended otherwise, or is still running.
+    pub end_ticks: u64,
+    /// The number of the thread that ended it; 0 if unknown.
+    pub ended_by: Unit,
     /// Its locks, oldest first.
     pub locks: Vec<LockRecord>,
     /// Its threads, oldest first.
@@ -56,6 +60,10 @@ pub struct LockRecord {
 /// One thread.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ThreadRecord {
+    /// Its number.
+    pub unit: Unit,
+    /// The handle by which others wait for its end.
+    pub handle: u64,
     /// Thread ID.
     pub tid: u32,
     /// Its name.
@@ -88,6 +96,52 @@ pub struct ThreadRecord {
     pub nested: Vec<NestedRecord>,
     /// How often it did so without room to record which.
     pub nested_lost: u64,
+    /// Its last waits and holds.
+    pub log: LogRecord,
+}
+
+/// The last waits and holds of a thread.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LogRecord {
+    /// The number of earlier ones, which were not kept.
+    pub lost: u64,
+    /// The waits and holds, in the order in which they ended.
+    pub entries: Vec<LoggedRecord>,
+}
+
+impl LogRecord {
+    /// The waits.
+    pub fn waits(&self) -> impl Iterator<Item = &LoggedRecord> {
+        self.entries.iter().filter(|entry| entry.what != logged::HOLD)
+    }
+
+    /// The holds: those for which others waited, and long ones.
+    pub fn holds(&self) -> impl Iterator<Item = &LoggedRecord> {
+        self.entries.iter().filter(|entry| entry.what == logged::HOLD)
+    }
+}
+
+/// A wait or a hold that ended. Times are in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LoggedRecord {
+    /// One of [`logged`].
+    pub what: u32,
+    /// When it began.
+    pub began: u64,
+    /// When it ended.
+    pub ended: u64,
+    /// When another thread ended the wait, by a release or a wakeup; 0 if that is unknown.
+    pub by_at: u64,
+    /// The handle of the thread whose end it was for.
+    pub joined: u64,
+    /// The lock; 0 if it was for another thread's end.
+    pub lock: Unit,
+    /// Stack of the call that waited or acquired; 0 if unknown.
+    pub stack: u32,
+    /// The number of the thread that ended the wait, or of that thread's cell; 0 if unknown.
+    pub by: Unit,
+    /// Stack of that thread's acquisition or wakeup; 0 if unknown.
+    pub by_stack: u32,
 }
 
 /// A wait for a lock that is in progress when the record ends.

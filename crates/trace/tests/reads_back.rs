@@ -8,12 +8,12 @@
 use std::mem::offset_of;
 use uncontended_trace::histogram::{COARSE, FINE, Scale};
 use uncontended_trace::layout::{
-    self, Cell, Cold, Extreme, Header, Late, Lock, Module, Process, Stack, Thread, UNIT, Unit,
-    WaiterList,
+    self, Cell, Cold, Extreme, Header, Late, Lock, LogPart, Logged, Module, Process, Stack, Thread,
+    UNIT, Unit, WaiterList,
 };
 use uncontended_trace::reader::{
-    CellRecord, ExtremeRecord, LockRecord, ModuleRecord, ProcessRecord, ThreadRecord,
-    TimedOutRecord, TimesRecord, read,
+    CellRecord, ExtremeRecord, LockRecord, LogRecord, LoggedRecord, ModuleRecord, ProcessRecord,
+    ThreadRecord, TimedOutRecord, TimesRecord, read,
 };
 
 /// A record under construction. No value is written twice, so a field read from another's place is seen.
@@ -88,6 +88,8 @@ impl Writer {
             parent: self.half(unit, offset_of!(Process, parent)),
             command: arguments.to_vec(),
             start_ticks: self.word(unit, offset_of!(Process, start_ticks)),
+            end_ticks: self.word(unit, offset_of!(Process, end_ticks)),
+            ended_by: self.half(unit, offset_of!(Process, ended_by)),
             ..ProcessRecord::default()
         };
         (unit, record)
@@ -152,6 +154,8 @@ impl Writer {
         let unit = self.listed(size_of::<Thread>(), offset_of!(Thread, next), process, of_process);
         self.text(unit, offset_of!(Thread, name), name);
         let record = ThreadRecord {
+            unit,
+            handle: self.word(unit, offset_of!(Thread, handle)),
             tid: self.half(unit, offset_of!(Thread, tid)),
             name: name.to_owned(),
             start_ticks: self.word(unit, offset_of!(Thread, start_ticks)),
@@ -165,6 +169,28 @@ impl Writer {
             ..ThreadRecord::default()
         };
         (unit, record)
+    }
+
+    /// A part of a log with three entries, from number `first` on.
+    fn log_part(&mut self, first: u64) -> (Unit, Vec<LoggedRecord>) {
+        let unit = self.entry(size_of::<LogPart>());
+        self.put(unit, offset_of!(LogPart, first), first.to_le_bytes());
+        self.put(unit, offset_of!(LogPart, noted), 3u32.to_le_bytes());
+        let entries = (0..3).map(|nth| {
+            let at = offset_of!(LogPart, entries) + nth * size_of::<Logged>();
+            LoggedRecord {
+                what: self.half(unit, at + offset_of!(Logged, what)),
+                began: self.word(unit, at + offset_of!(Logged, began)),
+                ended: self.word(unit, at + offset_of!(Logged, ended)),
+                by_at: self.word(unit, at + offset_of!(Logged, by_at)),
+                joined: self.word(unit, at + offset_of!(Logged, joined)),
+                lock: self.half(unit, at + offset_of!(Logged, lock)),
+                stack: self.half(unit, at + offset_of!(Logged, stack)),
+                by: self.half(unit, at + offset_of!(Logged, by)),
+                by_stack: self.half(unit, at + offset_of!(Logged, by_stack)),
+            }
+        });
+        (unit, entries.collect())
     }
 
     /// A cell without waits.
@@ -342,6 +368,40 @@ fn cells() {
     assert_eq!(cells, [with_late, with_own, without_waits]);
 }
 
+/// The oldest part may be any of the ring.
+#[test]
+fn logs() {
+    let mut writer = Writer::new();
+    let (process, _) = writer.process();
+    let (thread, mut record) = writer.thread(process, "worker");
+    let parts = [508, 254, 381].map(|first| writer.log_part(first));
+    for (nth, (part, _)) in parts.iter().enumerate() {
+        let after = parts[(nth + 1) % parts.len()].0;
+        writer.put(*part, offset_of!(LogPart, after), after.to_le_bytes());
+    }
+    writer.put(thread, offset_of!(Thread, log), parts[0].0.to_le_bytes());
+    let in_order = [1, 2, 0].map(|nth: usize| parts[nth].1.clone());
+    record.log = LogRecord { lost: 254, entries: in_order.concat() };
+    assert_eq!(read(&writer.bytes).unwrap().processes[0].threads, [record]);
+}
+
+/// Parts of a log that overlap are not what a program wrote: together they are no longer than the record.
+#[test]
+fn logs_that_overlap_are_cut() {
+    let mut writer = Writer::new();
+    let (process, _) = writer.process();
+    let (thread, _) = writer.thread(process, "worker");
+    let first = writer.entry(40 * size_of::<LogPart>());
+    for unit in first..first + 1_000 {
+        writer.put(unit, offset_of!(LogPart, after), (unit + 1).to_le_bytes());
+        writer.put(unit, offset_of!(LogPart, noted), u32::MAX.to_le_bytes());
+    }
+    writer.put(thread, offset_of!(Thread, log), first.to_le_bytes());
+    let read = read(&writer.bytes).unwrap();
+    let entries = read.processes[0].threads[0].log.entries.len();
+    assert_eq!(entries, writer.bytes.len() / size_of::<LogPart>() * layout::LOGGED);
+}
+
 /// Zero says that there is none.
 #[test]
 fn what_is_zero_is_absent() {
@@ -367,6 +427,9 @@ fn what_is_zero_is_absent() {
     let process = &read.processes[0];
     assert_eq!(process.locks, [LockRecord { unit: lock, ..LockRecord::default() }]);
     let cells = process.threads[0].cells.clone();
-    assert_eq!(process.threads, [ThreadRecord { cells: cells.clone(), ..Default::default() }]);
+    assert_eq!(
+        process.threads,
+        [ThreadRecord { unit: thread, cells: cells.clone(), ..Default::default() }]
+    );
     assert_eq!(read.cell(cells[0]), CellRecord::default());
 }

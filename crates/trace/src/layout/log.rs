@@ -1,0 +1,62 @@
+//! The log of a thread's waits and holds: when each was, and what ended the waits.
+
+use uncontended_atomic::{AtomicU32, AtomicU64};
+
+/// Entries of one part of a log.
+pub const LOGGED: usize = 127;
+/// Most parts of one thread's log.
+pub const LOG_PARTS: u32 = 256;
+/// Most parts of all logs. A thread without any gets one beyond that, up to twice as many.
+pub const ALL_LOG_PARTS: u32 = 4096;
+
+/// A part of a thread's log. The thread fills one part after another; when it may have no more, the oldest.
+#[repr(C)]
+#[derive(Debug)]
+pub struct LogPart {
+    /// The part to fill after this one; after the last one, the first.
+    pub after: AtomicU32,
+    /// How many of its entries are written.
+    pub noted: AtomicU32,
+    /// The number of its first entry.
+    pub first: AtomicU64,
+    /// Keeps what follows aligned.
+    pub spare: [AtomicU64; 6],
+    /// Its entries.
+    pub entries: [Logged; LOGGED],
+}
+
+/// Values of [`Logged::what`].
+pub mod logged {
+    /// A wait for a lock.
+    pub const WAIT: u32 = 0;
+    /// A hold for which others waited, or a long one.
+    pub const HOLD: u32 = 1;
+    /// A wait for another thread's end.
+    pub const JOIN: u32 = 2;
+}
+
+/// A wait or a hold that ended.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Logged {
+    /// When it began.
+    pub began: AtomicU64,
+    /// When it ended.
+    pub ended: AtomicU64,
+    /// When another thread ended the wait, by a release or a wakeup; 0 if that is unknown.
+    pub by_at: AtomicU64,
+    /// The handle of the thread whose end it was for.
+    pub joined: AtomicU64,
+    /// The lock; 0 if it was for another thread's end.
+    pub lock: AtomicU32,
+    /// Stack of the call that waited or acquired; 0 if unknown.
+    pub stack: AtomicU32,
+    /// The thread that ended the wait, or that thread's cell of the lock; 0 if unknown.
+    pub by: AtomicU32,
+    /// Stack of that thread's acquisition or wakeup; 0 if unknown.
+    pub by_stack: AtomicU32,
+    /// One of [`logged`].
+    pub what: AtomicU32,
+    /// Keeps the size a unit.
+    pub spare: [AtomicU32; 3],
+}
