@@ -1,7 +1,8 @@
 //! The report against programs that know the truth about their own locks (`tests/programs/*.c`).
 //!
 //! Each program prints `expect PID KIND ADDRESS FIELD OP VALUE` lines, each of which must hold in the JSON of `unc
-//! run`; of kind `culprit`, in the site of the first culprit. Needs a C compiler, as linking Rust does.
+//! run`; of kind `culprit`, in the site of the first culprit, or in the path's figures of the function in brackets.
+//! Needs a C compiler, as linking Rust does.
 
 use serde_json::Value;
 use std::process::{Command, Output};
@@ -41,8 +42,11 @@ impl Expectation {
     /// Why the report does not meet this expectation.
     fn unmet(&self, report: &Value) -> Option<String> {
         if self.kind == "culprit" {
-            let found = &report["culprits"][0]["site"][&self.field];
-            return (!self.holds(found)).then(|| format!("{self:?}: the first is {found}"));
+            let found = match self.field.strip_suffix(')').and_then(|field| field.split_once('(')) {
+                Some((figure, function)) => of_path(report, figure, function),
+                None => report["culprits"][0]["site"][&self.field].clone(),
+            };
+            return (!self.holds(&found)).then(|| format!("{self:?}: the report says {found}"));
         }
         let rows = self.rows(report);
         let found = match self.field.as_str() {
@@ -111,6 +115,27 @@ impl Expectation {
             }
         }
     }
+}
+
+/// The gain, or the time on the path, of the culprit that is this function's holds.
+fn of_path(report: &Value, figure: &str, function: &str) -> Value {
+    let field = if figure == "gain" { "gain_at_most_ns" } else { "path_ns" };
+    let culprits = report["culprits"].as_array().into_iter().flatten();
+    let is_its =
+        |culprit: &&Value| culprit["site"]["function"] == *function && culprit["kind"] == "hold";
+    culprits.filter(is_its).map(|culprit| culprit[field].clone()).next().unwrap_or(Value::Null)
+}
+
+/// Culprits whose gain is more than their part of the path, or that part more than all paths.
+fn off_the_path(report: &Value) -> Vec<&Value> {
+    let ns = |value: &Value, field: &str| value[field].as_u64().unwrap_or(0);
+    let paths = report["paths"].as_array().into_iter().flatten();
+    let length: u64 = paths.map(|path| ns(path, "until_ns") - ns(path, "from_ns")).sum();
+    let is_wrong = |culprit: &&Value| {
+        let (gain, path) = (ns(culprit, "gain_at_most_ns"), ns(culprit, "path_ns"));
+        gain > path || path > length
+    };
+    report["culprits"].as_array().into_iter().flatten().filter(is_wrong).collect()
 }
 
 /// The waiting that a function caused, or in which it waited, by `held_by`, `ended_by` or `waited_in`.
@@ -202,6 +227,7 @@ fn check_by(flags: &[&str], name: &str, arguments: &[&str], status: i32) -> Valu
         serde_json::from_str(&std::fs::read_to_string(&json).expect("a report")).expect("JSON");
     let expectations: Vec<Expectation> = stdout.lines().filter_map(Expectation::parse).collect();
     assert_eq!(wrongly_blamed(&report), Vec::<&Value>::new(), "{name}");
+    assert_eq!(off_the_path(&report), Vec::<&Value>::new(), "{name}");
     if KNOWN.contains(&name) {
         assert_eq!(much_unknown(&report), Vec::<String>::new(), "{name}");
     }
@@ -231,6 +257,39 @@ programs! {
     readers_starve_writer same_results sandbox semaphore_lock signal_handler_locks signal_jumps_out
     signal_many_locks small_stack spin_and_barrier timed_out trylock_loop types vfork_exec wait_moves
     waiters_in_turn way_back
+}
+
+#[test]
+fn the_path_leads_to_the_hold_that_all_waited_for() {
+    for mode in ["join", "made", "condition", "semaphore", "barrier", "nested", "writer", "exit"] {
+        let report = check_with("path", &[mode], 0);
+        assert_eq!(report["ranked_by"], "gain", "{mode}");
+        let paths = report["paths"].as_array().expect("paths");
+        let [path] = &paths[..] else { panic!("{mode}: {paths:?}") };
+        assert_eq!((&path["from_ns"], &path["unknown_ns"]), (&0.into(), &0.into()), "{mode}");
+    }
+}
+
+/// If holds take a part less time, the gain is at least that part of the gain at most, and at most that part of their
+/// time on the path.
+#[test]
+fn half_a_hold_gains_what_the_path_says() {
+    let ns = |value: &Value| value.as_u64().expect("nanoseconds");
+    for _ in 0..3 {
+        let run = |ms: &str| check_with("path", &["pace", ms], 0);
+        let (whole, half) = (run("40"), run("20"));
+        let gain = ns(&of_path(&whole, "gain", "hold_pace"));
+        let path = ns(&of_path(&whole, "path", "hold_pace"));
+        let gained = ns(&whole["paths"][0]["until_ns"]) - ns(&half["paths"][0]["until_ns"]);
+        // What a busy machine adds to either run.
+        let slack = 60_000_000;
+        let [least, most] = [gain / 2, gain.min(path / 2)];
+        assert!(
+            (least.saturating_sub(slack)..=most + slack).contains(&gained),
+            "{gained} is not from {least} to {most}"
+        );
+        assert!(most > 2 * slack, "{most}");
+    }
 }
 
 #[test]

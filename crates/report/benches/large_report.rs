@@ -36,7 +36,7 @@ fn main() {
         ("html", |report| html::run_page(report).len()),
         ("findings", |report| findings::find(report).len()),
         ("folded", |report| folded::render(report).len()),
-        ("perfetto", |report| perfetto::render(report).to_string().len()),
+        ("perfetto", |report| perfetto::render(report, &[]).to_string().len()),
     ];
     let columns = [Column::word("form"), Column::figure("time"), Column::figure("size")];
     let (mut sum, mut table) = (0.0, Table::new(columns.to_vec()));

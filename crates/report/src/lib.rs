@@ -12,6 +12,7 @@ pub mod html;
 mod inversions;
 pub mod json;
 mod only;
+mod path;
 pub mod perfetto;
 mod pieces;
 pub mod power;

@@ -9,7 +9,7 @@
 mod blamed;
 mod cycles;
 
-pub use blamed::{Blame, Blamed, BlamedKind, WaitedIn};
+pub use blamed::{Blame, Blamed, BlamedKind, GAINS, PathTaken, RankedBy, WaitedIn};
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
 
 use crate::facts::LoadFacts;
@@ -48,6 +48,12 @@ pub struct RunReport {
     /// The code that caused the waiting at rows of class contention or gate, the most first; at most [`CULPRITS`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub culprits: Vec<Blamed>,
+    /// How they are ranked.
+    #[serde(default)]
+    pub ranked_by: RankedBy,
+    /// The path that set the length of each process that ended by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathTaken>,
     /// Cycles of threads that waited for each other when the run ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deadlocks: Vec<Deadlock>,

@@ -13,6 +13,14 @@ pub const TERMS: &[Group] = &[
     (
         "Culprits",
         &[
+            (
+                "gain ≤",
+                "by how much the path that set the run's length would be shorter if this code had held its locks for no time, everything else in the order recorded: no change to these holds can gain more, as long as the order stays; shown if the run ended by itself",
+            ),
+            (
+                "on path",
+                "how much of that path was in these holds: from the end of the run back through each thread until it had waited, and on in the thread that ended the wait",
+            ),
             ("share", "its share of all waiting at contended locks and gates"),
             ("total", "the waiting that it caused, summed over the threads that waited"),
             ("where", "the code that held the lock or, if it stood idle, the lock's own place"),

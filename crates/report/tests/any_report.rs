@@ -185,7 +185,20 @@ impl Dice {
             longest_ns: self.number(),
             passed_on_ns: self.number(),
             woken_into_ns: self.number(),
+            path_ns: self.maybe(Dice::number),
+            gain_at_most_ns: self.maybe(Dice::number),
             locks: (0..self.below(3)).map(|_| self.number()).collect(),
+        }
+    }
+
+    fn path(&mut self, pid: u32) -> PathTaken {
+        PathTaken {
+            pid,
+            from_ns: self.number(),
+            until_ns: self.number(),
+            own_ns: self.number(),
+            handed_over_ns: self.number(),
+            unknown_ns: self.number(),
         }
     }
 
@@ -233,6 +246,9 @@ impl Dice {
             })
             .collect();
         report.culprits = (0..self.below(7)).map(|_| self.blamed()).collect();
+        report.ranked_by = [RankedBy::Wait, RankedBy::Gain][self.below(2) as usize];
+        let pids: Vec<u32> = report.processes.iter().map(|process| process.pid).collect();
+        report.paths = pids.into_iter().map(|pid| self.path(pid)).collect();
         report.deadlocks = (0..self.below(3)).map(|_| self.deadlock()).collect();
         report.coverage.unseen.push(self.text());
         report.coverage.futex_share_unaccounted = self.maybe(Dice::share);
@@ -273,7 +289,7 @@ fn every_form_of_any_report() {
             0,
             "round {round}"
         );
-        perfetto::render(&report);
+        perfetto::render(&report, &[]);
         history::diff(&last, &report);
         last = report;
     }

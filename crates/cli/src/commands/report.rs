@@ -8,6 +8,8 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use uncontended_decide::Failure;
+use uncontended_report::aggregate::{Timeline, timeline};
+use uncontended_report::facts::Facts;
 use uncontended_report::run::RunReport;
 use uncontended_report::{folded, html, perfetto, tracefile};
 
@@ -76,13 +78,15 @@ impl Arguments {
         if let Some(pattern) = &self.only {
             emit::keep_only(&mut report, pattern);
         }
-        let forms: [(&Option<PathBuf>, Form); 4] = [
+        let forms: [(&Option<PathBuf>, Form); 3] = [
             (&self.json, emit::json),
             (&self.html, |report| Ok(html::run_page(report).into_bytes())),
             (&self.folded, |report| Ok(folded::render(report).into_bytes())),
-            (&self.perfetto, |report| emit::json(&perfetto::render(report))),
         ];
-        let mut written = false;
+        let mut written = self.perfetto.is_some();
+        if let Some(path) = &self.perfetto {
+            files::write(path, &emit::json(&perfetto::render(&report, &self.timelines()?))?)?;
+        }
         for (path, form) in forms {
             if let Some(path) = path {
                 files::write(path, &form(&report)?)?;
@@ -99,12 +103,25 @@ impl Arguments {
     }
 
     fn report(&self) -> Result<RunReport, Failure> {
+        self.read(|record, facts| {
+            emit::report(record, facts, &mut ElfSymbols::default())
+                .map_err(|failure| failure.cause.to_string())
+        })
+    }
+
+    fn timelines(&self) -> Result<Vec<Timeline>, Failure> {
+        self.read(|record, facts| {
+            timeline(record, &facts, &mut ElfSymbols::default()).map_err(|error| error.to_string())
+        })
+    }
+
+    /// What `make` makes of the trace.
+    fn read<T>(&self, make: impl FnOnce(&[u8], Facts) -> Result<T, String>) -> Result<T, Failure> {
         let refused = |error: &dyn std::fmt::Display| unreadable(&self.trace, &error.to_string());
         let bytes = std::fs::read(&self.trace).map_err(|error| refused(&error))?;
         let (record, mut facts) = tracefile::decode(&bytes).map_err(|error| refused(&error))?;
         facts.skip_frames.extend_from_slice(&self.skip_frames);
-        emit::report(record, facts, &mut ElfSymbols::default())
-            .map_err(|failure| refused(&failure.cause))
+        make(record, facts).map_err(|cause| refused(&cause))
     }
 }
 

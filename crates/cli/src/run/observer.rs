@@ -223,7 +223,7 @@ mod tests {
     /// Everything that the observer may need from other libraries, weak symbols aside: glibc 2.17 has each of these.
     const NEEDED: &str = "__errno_location __register_atfork __tls_get_addr abort calloc clock_gettime close \
         dl_iterate_phdr dlsym fcntl free getcwd getenv getrlimit lseek64 malloc mmap64 munmap open64 \
-        posix_memalign pthread_key_create pthread_key_delete pthread_setspecific read readlink realloc realpath \
+        posix_memalign pthread_key_create pthread_key_delete pthread_self pthread_setspecific read readlink realloc realpath \
         sigaction sigaltstack write writev __fxstat64 __xstat64 getauxval";
 
     /// What glibc's startup files add, instead of the last ones above, when linked on newer systems: until 2.33 `stat`

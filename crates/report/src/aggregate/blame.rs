@@ -31,6 +31,11 @@ impl Sites {
         Sites { releases }
     }
 
+    /// The line of code to blame for holds, or wakeups, with this stack.
+    pub(super) fn line(&self, stack: u32, stacks: &mut Stacks<'_>) -> Option<Frame> {
+        self.piece(stack, stacks).site.as_ref().map(line)
+    }
+
     /// Waiting that the holds with this stack caused.
     fn piece(&self, stack: u32, stacks: &mut Stacks<'_>) -> Blamed {
         let release = self.releases.get(&stack).map_or(0, |&(_, release)| release);
@@ -46,6 +51,8 @@ impl Sites {
             longest_ns: 0,
             passed_on_ns: 0,
             woken_into_ns: 0,
+            path_ns: None,
+            gain_at_most_ns: None,
             locks: Vec::new(),
         }
     }
@@ -215,7 +222,7 @@ fn holding(acquisition: &[Frame], release: &[Frame], skipped: &Skipped) -> Optio
 }
 
 /// A line of code: a compiler may have made several addresses of it. Without a name, the address.
-fn line(frame: &Frame) -> Frame {
+pub(super) fn line(frame: &Frame) -> Frame {
     let mut line = frame.clone();
     if line.function.is_some() && line.line.is_some() {
         line.address.clear();
@@ -280,6 +287,8 @@ pub(super) fn culprits(processes: &[Process], followed: Vec<Vec<Blamed>>) -> Vec
             longest_ns: lock.idle_ns.as_ref().map_or(0, |idle| idle.max),
             passed_on_ns: 0,
             woken_into_ns: 0,
+            path_ns: None,
+            gain_at_most_ns: None,
             locks: vec![lock.id],
         })
     });

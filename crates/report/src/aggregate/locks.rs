@@ -10,7 +10,7 @@ use crate::run::{
     Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Kind, Like, Lock, Moment, Span, TimedOut,
     Unfinished, WaitedIn, WorstIdle, WorstWait,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout::{cause, kind};
 use uncontended_trace::reader::{
     CellAt, CellRecord, ExtremeRecord, LockRecord, ProcessRecord, Record, ThreadRecord,
@@ -35,11 +35,19 @@ pub(super) struct Rows {
     pub(super) contended: HashMap<u32, u64>,
 }
 
+/// The locks of `image` that have rows, in their order: those that any thread touched.
+pub(super) fn touched(image: &ProcessRecord) -> impl Iterator<Item = &LockRecord> {
+    let cells = image.threads.iter().flat_map(|thread| &thread.cells);
+    let units: HashSet<u32> = cells.map(|cell| cell.lock).collect();
+    image.locks.iter().filter(move |lock| units.contains(&lock.unit))
+}
+
 /// The rows of `image`.
 pub(super) fn rows(
     record: &Record<'_>,
     image: &ProcessRecord,
     wall_ns: u64,
+    sites: &Sites,
     stacks: &mut Stacks<'_>,
 ) -> Rows {
     let mut cells: HashMap<u32, Vec<(&ThreadRecord, CellAt)>> = HashMap::new();
@@ -48,15 +56,14 @@ pub(super) fn rows(
             cells.entry(cell.lock).or_default().push((thread, cell));
         }
     }
-    let sites = Sites::new(record, image);
     let scale = Scale { record, wall_ns, pid: image.pid };
-    let touched = image.locks.iter().filter_map(|lock| Some((lock, cells.remove(&lock.unit)?)));
+    let touched = touched(image).filter_map(|lock| Some((lock, cells.remove(&lock.unit)?)));
     let mut rows = Rows::default();
     for (lock, cells) in touched {
         let cells = cells.into_iter().map(|(thread, cell)| (thread, record.cell(cell)));
         let cells: Cells = cells.collect();
         let unit = lock.unit;
-        let (lock, followed) = scale.row(lock, &cells, &sites, stacks);
+        let (lock, followed) = scale.row(lock, &cells, sites, stacks);
         if lock.class.is_caused_by_holders() {
             for (thread, cell) in &cells {
                 let sum = rows.contended.entry(thread.tid).or_default();

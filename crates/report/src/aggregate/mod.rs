@@ -12,18 +12,22 @@ mod distribution;
 mod locks;
 mod nature;
 mod order;
+mod path;
 mod stacks;
 mod threads;
+mod timeline;
 mod times;
 mod unnamed;
 
 pub use classify::{Part, classify};
 pub use distribution::{Bucket, distribution};
+pub use timeline::{Event, Timeline, timeline};
 
 use crate::code::Skipped;
 use crate::facts::Facts;
 use crate::findings;
-use crate::run::{CULPRITS, Clock, Frame, Observer, Process, RunReport, SCHEMA};
+use crate::run::{CULPRITS, Clock, Frame, Observer, Process, RankedBy, RunReport, SCHEMA};
+use blame::Sites;
 use coverage::Gaps;
 use stacks::Stacks;
 use std::collections::HashSet;
@@ -56,32 +60,29 @@ pub fn report(
 ) -> Result<RunReport, ReadError> {
     let record = reader::read(record)?;
     let skipped = Skipped::with(&facts.skip_frames);
-    let mut processes: Vec<Process> = Vec::new();
-    let (mut followed, mut stuck, mut orders) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut processes, mut followed, mut paths) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut stuck, mut orders) = (Vec::new(), Vec::new());
     let mut told = HashSet::new(); // The kernel's figures belong to a process's last image.
     for image in record.processes.iter().rev() {
         let mut stacks = Stacks::new(image, symbols, &skipped);
-        let rows = locks::rows(&record, image, facts.wall_ns, &mut stacks);
+        let sites = Sites::new(&record, image);
+        let rows = locks::rows(&record, image, facts.wall_ns, &sites, &mut stacks);
+        paths.push(path::known(&record, image, &rows, &sites, &mut stacks));
         followed.push(rows.followed);
         stuck.push(deadlocks::deadlocks(&record, image, facts.wall_ns, &rows.units, &mut stacks));
         if record.lock_order {
             orders.push(order::order(image, &rows.units, &mut stacks));
         }
         let mut threads = threads::rows(&record, image, &facts, told.insert(image.pid));
-        let contended = |tid: u32| rows.contended.get(&tid).copied().unwrap_or(0) as f64;
-        for thread in threads.iter_mut().filter(|thread| thread.wait_ns.is_some()) {
-            thread.contention_wait_ns = Some((contended(thread.tid) * record.tick_ns) as u64);
-        }
-        let command = image.command.clone();
-        let mut process = Process { pid: image.pid, command, locks: rows.locks, threads };
+        threads::set_contended(&mut threads, &rows.contended, record.tick_ns);
+        let (pid, command, locks) = (image.pid, image.command.clone(), rows.locks);
+        let mut process = Process { pid, command, locks, threads };
         set_wait_shares(&mut process, facts.wall_ns);
         processes.push(process);
     }
     processes.reverse();
     let followed = followed.into_iter().rev().flatten().collect();
-    for (lock, id) in processes.iter_mut().flat_map(|process| &mut process.locks).zip(0..) {
-        lock.id = id;
-    }
+    number(&mut processes);
     let deadlocks = deadlocks::numbered(stuck.into_iter().rev(), &processes);
     let lock_order = record.lock_order.then(|| order::joined(orders.into_iter().rev(), &processes));
     processes.extend(threads::unobserved(&facts, &told));
@@ -110,14 +111,24 @@ pub fn report(
         },
         findings: Vec::new(),
         culprits: Vec::new(),
+        ranked_by: RankedBy::Wait,
+        paths: Vec::new(),
         deadlocks,
         lock_order,
         only: None,
     };
-    report.findings = findings::find(&report);
     report.culprits = blame::culprits(&report.processes, followed);
+    path::rank(&mut report, paths.into_iter().rev());
     report.culprits.truncate(CULPRITS);
+    report.findings = findings::find(&report);
     Ok(report)
+}
+
+/// Numbers the locks of all processes.
+fn number(processes: &mut [Process]) {
+    for (lock, id) in processes.iter_mut().flat_map(|process| &mut process.locks).zip(0..) {
+        lock.id = id;
+    }
 }
 
 /// Sets the share that each lock's waiting has of the time of the process's threads.

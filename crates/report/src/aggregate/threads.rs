@@ -2,7 +2,7 @@
 
 use crate::facts::Facts;
 use crate::run::{Process, Thread};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use uncontended_trace::reader::{ProcessRecord, Record, ThreadRecord};
 
 /// One row per thread of a process image. The kernel counts per process, so its figures, and threads that only it saw,
@@ -26,6 +26,14 @@ pub(super) fn rows(
         thread.other_wait_ns = other_wait_ns(thread, unfinished_ns(record, seen, facts.wall_ns));
     }
     threads.into_values().collect()
+}
+
+/// Sets each thread's waiting at locks whose holders cause it: `contended` has it in ticks.
+pub(super) fn set_contended(threads: &mut [Thread], contended: &HashMap<u32, u64>, tick_ns: f64) {
+    for thread in threads.iter_mut().filter(|thread| thread.wait_ns.is_some()) {
+        let ticks = contended.get(&thread.tid).copied().unwrap_or(0);
+        thread.contention_wait_ns = Some((ticks as f64 * tick_ns) as u64);
+    }
 }
 
 /// Figures only grow, so the greater of two samples is the later.

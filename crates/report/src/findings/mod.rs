@@ -8,8 +8,8 @@
 //! uses the *fourth* longest, which one unlucky moment cannot cause, and states the number. If no rule speaks about a
 //! contended lock with much waiting, the finding states the plain figures. A finding follows cost: its lock's waiting
 //! must take much of the threads' time, or be long at times; the finding then says so. Ratios of waits to holds choose
-//! the words alone. Futex waiting that was not seen comes first; the others are ordered by the waiting that they
-//! explain. A lock has at most two.
+//! the words alone. Futex waiting that was not seen comes first; the others are ordered by what the run could gain, if
+//! culprits are, and then by the waiting that they explain. A lock has at most two.
 //! # Evidence
 //! `tests/findings.rs`: for every rule a run in which it speaks, and near misses in which it stays silent;
 //! `tests/thresholds.rs`: each threshold.
@@ -22,7 +22,8 @@ mod weight;
 pub(crate) use rules::cause;
 
 use crate::rows::place;
-use crate::run::{Class, Finding, Kind, Lock, Process, RunReport, Thread};
+use crate::run::{Class, Finding, GAINS, Kind, Lock, Process, RunReport, Thread};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The most findings of a run.
@@ -56,7 +57,14 @@ pub fn find(report: &RunReport) -> Vec<Finding> {
         }
     }
     claims.retain(|claim| claim.rule != UNFINISHED || !deadlock::has(report, claim.lock.id));
-    claims.sort_by_key(|claim| std::cmp::Reverse((claim.cost_ns, claim.lock.id)));
+    let gains = |claim: &Claim| report.gain_at(claim.lock.id);
+    for claim in &mut claims {
+        if gains(claim).is_some_and(|gain| gain < GAINS) {
+            claim.text.push_str(OFF_PATH);
+        }
+    }
+    let order = |claim: &Claim| (gains(claim).unwrap_or(0.0), claim.cost_ns, claim.lock.id);
+    claims.sort_by(|a, b| order(b).partial_cmp(&order(a)).unwrap_or(Ordering::Equal));
     let of_locks = chosen(claims).into_iter().map(|claim| finding(report, claim));
     let first = deadlock::find(report).chain(unseen::find(report));
     first.chain(of_locks).take(MOST).collect()
@@ -166,6 +174,9 @@ fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
     }
     claims
 }
+
+/// What to expect of a change to a lock that is not what made the run long.
+const OFF_PATH: &str = "; but other work set the run's length: this alone hardly makes it shorter";
 
 /// What to expect of a change to a lock whose waits are long but few.
 const RARE: &str =

@@ -6,7 +6,7 @@ use crate::findings::{TRY, tried_by};
 use crate::inversions::{self, seen};
 use crate::rows;
 use crate::run::RunReport;
-use crate::terminal::{REMARK, about, command_line, ended, futex_waiting, load, observer, several};
+use crate::terminal::{about, command_line, ended, futex_waiting, load, observer, ranked, several};
 use maud::{Markup, html};
 use uncontended_figures as figures;
 
@@ -42,7 +42,7 @@ pub fn run_page(report: &RunReport) -> String {
     };
     page = deadlocks(page, report);
     if !report.culprits.is_empty() {
-        let remark = format!("Code by its {REMARK}.");
+        let remark = format!("Code, {}.", ranked(report));
         page = page.section("Culprits", &remark, &sections::culprits(report));
     }
     if !rows.is_empty() {

@@ -4,7 +4,7 @@ use super::{Cell, bars, stacks, table};
 use crate::rows::{Row, class_name, kind_of, place};
 use crate::run::{Distribution, RunReport, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
-use crate::terminal::{own_switches, several, shown, unseen, words};
+use crate::terminal::{off_path, own_switches, several, shown, unseen, words};
 use maud::{Markup, html};
 use std::cmp::Reverse;
 use uncontended_figures as figures;
@@ -21,19 +21,26 @@ pub(super) fn culprits(report: &RunReport) -> Markup {
     let rows: Vec<Vec<Cell>> = shown(report)
         .map(|culprit| {
             let [place, what] = words(report, culprit);
-            vec![
+            let of_path = report.of_path(culprit).into_iter().flatten();
+            let mut cells: Vec<Cell> =
+                of_path.map(|share| Cell::figure(figures::percent(share), share)).collect();
+            cells.extend([
                 Cell::figure(figures::percent(culprit.share), culprit.share),
                 duration(Some(culprit.wait_ns)),
                 Cell::text(place),
                 Cell::text(what),
                 count(Some(culprit.waits)),
                 duration(Some(culprit.longest_ns)),
-            ]
+            ]);
+            cells
         })
         .collect();
+    let headings =
+        ["gain at most", "on the path", "share", "total", "where", "what", "waits", "longest"];
+    let first = headings.len() - rows.iter().map(Vec::len).max().unwrap_or(0);
     html! {
-        (table(&["share", "total", "where", "what", "waits", "longest"], &rows))
-        @if let Some(rest) = unseen(report) { p class="more" { (rest) } }
+        (table(&headings[first..], &rows))
+        @for rest in unseen(report).into_iter().chain(off_path(report)) { p class="more" { (rest) } }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The code that waited, and what its waits were for.
 
-use super::Frame;
+use super::{Frame, Process, RunReport};
 use serde::{Deserialize, Serialize};
 
 /// The total wait of a row, divided.
@@ -55,6 +55,13 @@ pub struct Blamed {
     /// The part of `wait_ns` of threads that a signal woke while it held the lock.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub woken_into_ns: u64,
+    /// How long the path that set the run's length was in these holds, or stood at the idle lock; only in `culprits`,
+    /// and only if the path is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_ns: Option<u64>,
+    /// By how much that path would be shorter at most if they took no time; as `path_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gain_at_most_ns: Option<u64>,
     /// The locks; only in `culprits`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<u64>,
@@ -62,6 +69,66 @@ pub struct Blamed {
 
 fn is_zero(ns: &u64) -> bool {
     *ns == 0
+}
+
+/// The path that set a process's length, as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PathTaken {
+    /// The process.
+    pub pid: u32,
+    /// From when on all waits are known, since the start of the run.
+    pub from_ns: u64,
+    /// When the process ended.
+    pub until_ns: u64,
+    /// The part in threads that did not wait.
+    pub own_ns: u64,
+    /// From a release or a wakeup until its waiter went on.
+    pub handed_over_ns: u64,
+    /// Waits whose ends have no known cause.
+    pub unknown_ns: u64,
+}
+
+impl PathTaken {
+    /// Its length.
+    pub fn length_ns(&self) -> u64 {
+        self.until_ns.saturating_sub(self.from_ns)
+    }
+}
+
+/// A smaller gain, as a share of the path, ranks nothing: runs of one program differ by as much.
+pub const GAINS: f64 = 0.05;
+
+impl RunReport {
+    /// By how much the path of a culprit's process would be shorter at most without it, and how much of the path it is,
+    /// as shares of the path, if culprits are ranked by that.
+    pub(crate) fn of_path(&self, culprit: &Blamed) -> [Option<f64>; 2] {
+        let length_ns = || {
+            let has = |process: &&Process| {
+                process.locks.iter().any(|lock| culprit.locks.contains(&lock.id))
+            };
+            let pid = self.processes.iter().find(has)?.pid;
+            let path = self.paths.iter().rfind(|path| path.pid == pid)?;
+            (self.ranked_by == RankedBy::Gain).then(|| path.length_ns().max(1) as f64)
+        };
+        [culprit.gain_at_most_ns, culprit.path_ns].map(|ns| Some(ns? as f64 / length_ns()?))
+    }
+
+    /// The largest gain of [`RunReport::of_path`] among the culprits of this lock.
+    pub(crate) fn gain_at(&self, lock: u64) -> Option<f64> {
+        let culprits = self.culprits.iter().filter(|culprit| culprit.locks.contains(&lock));
+        culprits.filter_map(|culprit| self.of_path(culprit)[0]).max_by(f64::total_cmp)
+    }
+}
+
+/// How culprits are ranked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RankedBy {
+    /// By the waiting that they caused.
+    #[default]
+    Wait,
+    /// By what the path would gain at most without them.
+    Gain,
 }
 
 /// Code that waited.

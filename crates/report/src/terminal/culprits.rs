@@ -4,7 +4,7 @@ use super::{Options, heading};
 use crate::code::base;
 use crate::findings::cause;
 use crate::rows;
-use crate::run::{Blamed, BlamedKind, Frame, IdleCause, Kind, Process, RunReport};
+use crate::run::{Blamed, BlamedKind, Frame, GAINS, IdleCause, Kind, Process, RankedBy, RunReport};
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::wrap;
@@ -14,17 +14,36 @@ const MOST: usize = 5;
 /// A smaller share is not shown unless it is the greatest.
 const LEAST: f64 = 0.005;
 
-const COLUMNS: [Column; 4] = [
+const COLUMNS: [Column; 6] = [
+    Column::figure(GAIN),
+    Column::figure(ON_PATH),
     Column::figure("share"),
     Column::figure("total"),
     Column::elastic("where"),
     Column::word("what"),
 ];
+const GAIN: &str = "gain ≤";
+const ON_PATH: &str = "on path";
 
 /// The culprits of a report that are worth a line, the worst first.
 pub(crate) fn shown(report: &RunReport) -> impl Iterator<Item = &Blamed> {
-    let worth = |(nth, culprit): &(usize, &Blamed)| *nth == 0 || culprit.share >= LEAST;
-    report.culprits.iter().take(MOST).enumerate().filter(worth).map(|(_, culprit)| culprit)
+    let gains = |culprit: &Blamed| report.of_path(culprit)[0].is_some_and(|gain| gain >= LEAST);
+    let is_worth = move |(nth, culprit): &(usize, &Blamed)| {
+        *nth == 0 || culprit.share >= LEAST || gains(culprit)
+    };
+    report.culprits.iter().take(MOST).enumerate().filter(is_worth).map(|(_, culprit)| culprit)
+}
+
+/// Why culprits are ranked by waiting although the path is known, in a sentence.
+pub(crate) fn off_path(report: &RunReport) -> Option<String> {
+    let sentence = || {
+        format!(
+            "Without any one of these, the run would have been less than {} shorter: other work set its length. A run of \
+             fixed length may still get more done.",
+            figures::percent(GAINS)
+        )
+    };
+    (report.ranked_by == RankedBy::Wait && !report.paths.is_empty()).then(sentence)
 }
 
 /// A larger share without a culprit is said.
@@ -90,7 +109,12 @@ fn own_code<'r>(report: &RunReport, culprit: &'r Blamed, site: &Frame) -> Option
 }
 
 /// The remark on the block and on the section of a page.
-pub(crate) const REMARK: &str = "share of all waiting at contended locks and gates";
+pub(crate) fn ranked(report: &RunReport) -> &'static str {
+    match report.ranked_by {
+        RankedBy::Wait => "share of all waiting at contended locks and gates",
+        RankedBy::Gain => "by possible gain; share of all waiting at contended locks and gates",
+    }
+}
 
 /// The block; nothing if there was no contention.
 pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> String {
@@ -98,13 +122,20 @@ pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> S
     let mut is_empty = true;
     for culprit in shown(report) {
         let [place, what] = words(report, culprit);
+        let [gain, on_path] = report
+            .of_path(culprit)
+            .map(|share| share.map_or_else(|| "–".to_owned(), figures::percent));
         let total = figures::duration(culprit.wait_ns);
-        table.row([figures::percent(culprit.share), total, place, what]);
+        table.row([gain, on_path, figures::percent(culprit.share), total, place, what]);
         is_empty = false;
     }
     if is_empty {
         return String::new();
     }
-    let rest = unseen(report).map_or_else(String::new, |rest| wrap(&rest, "  ", options.width));
-    heading("Culprits", REMARK, options, paint) + &table.text(options.width, paint) + &rest
+    if report.ranked_by == RankedBy::Wait {
+        [GAIN, ON_PATH].into_iter().for_each(|title| table.drop_column(title));
+    }
+    let rest = unseen(report).into_iter().chain(off_path(report));
+    let rest: String = rest.map(|rest| wrap(&rest, "  ", options.width)).collect();
+    heading("Culprits", ranked(report), options, paint) + &table.text(options.width, paint) + &rest
 }

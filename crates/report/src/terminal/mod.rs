@@ -16,7 +16,7 @@ mod locks;
 mod threads;
 mod worst;
 
-pub(crate) use culprits::{REMARK, shown, unseen, words};
+pub(crate) use culprits::{off_path, ranked, shown, unseen, words};
 pub use history::{difference, history};
 pub(crate) use threads::own_switches;
 pub(crate) use worst::{both_ends, cause, lost, member};

@@ -35,6 +35,8 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
         observer: Observer { cost_ns_per_pair: Some(11.4), records_dropped: 0 },
         findings: vec![],
         culprits: vec![],
+        ranked_by: RankedBy::Wait,
+        paths: vec![],
         deadlocks: vec![],
         lock_order: None,
         only: None,
@@ -144,6 +146,8 @@ pub(crate) fn blamed(function: &str, wait_ns: u64, share: f64) -> Blamed {
         longest_ns: 264 * MS,
         passed_on_ns: 0,
         woken_into_ns: 0,
+        path_ns: None,
+        gain_at_most_ns: None,
         locks: vec![],
     }
 }

@@ -1,0 +1,292 @@
+//! The path of each process from its threads' logs, and what its culprits have to do with it.
+//!
+//! # Contract
+//! A process has a path if it ended by `exit` or a return from `main`; one that a signal killed has none. [`rank`] adds
+//! the path's figures to the culprits, and orders them by gain if any gains much. A run of fixed length gains nothing
+//! from any change; its culprits are ordered by waiting.
+
+use super::blame::{Sites, line};
+use super::locks::Rows;
+use super::stacks::Stacks;
+use crate::path::{History, Of, Step, Thread, Wait, What, gain, parts, walk};
+use crate::run::{Blamed, BlamedKind, Frame, GAINS, Lock, PathTaken, RankedBy, RunReport};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use uncontended_trace::layout::logged;
+use uncontended_trace::reader::{LoggedRecord, ProcessRecord, Record, ThreadRecord};
+
+/// Culprits beyond these have no figures of the path.
+const MOST: usize = 20;
+
+/// Code to blame: what it did, and the line.
+type Code = (BlamedKind, Option<Frame>);
+
+/// The path of a process, and what is needed to ask about it.
+pub(super) struct Known {
+    pid: u32,
+    history: History,
+    /// The thread that ended the process, and when.
+    last: (usize, u64),
+    steps: Vec<Step>,
+    codes: HashMap<Code, usize>,
+}
+
+/// The path of `image`, if it ended by itself.
+pub(super) fn known(
+    record: &Record<'_>,
+    image: &ProcessRecord,
+    rows: &Rows,
+    sites: &Sites,
+    stacks: &mut Stacks<'_>,
+) -> Option<Known> {
+    let logs = Logs::new(record, image, &rows.units);
+    let last = (*logs.threads.get(&image.ended_by)?, logs.ns(image.end_ticks));
+    if image.end_ticks == 0 {
+        return None;
+    }
+    let mut history = History { from: 0, threads: Vec::new() };
+    for (number, thread) in image.threads.iter().enumerate() {
+        history.from = history.from.max(logs.known_from(thread));
+        history.threads.push(Thread {
+            start: logs.ns(thread.start_ticks),
+            creator: logs.creator(number),
+            waits: logs.waits(thread),
+            holds: Vec::new(),
+        });
+    }
+    let mut codes = HashMap::new();
+    Holds { logs, rows }.add(&mut history, &mut codes, (sites, stacks));
+    let steps = walk(&history, last);
+    Some(Known { pid: image.pid, history, last, steps, codes })
+}
+
+/// The logs of a process's threads.
+pub(super) struct Logs<'a> {
+    record: &'a Record<'a>,
+    image: &'a ProcessRecord,
+    /// Threads by their numbers and those of their cells.
+    threads: HashMap<u32, usize>,
+    /// Rows by the numbers of their locks.
+    locks: HashMap<u32, usize>,
+    /// For each thread, when it was joined, and by which.
+    joined: HashMap<usize, usize>,
+}
+
+impl<'a> Logs<'a> {
+    /// The rows have these units.
+    pub(super) fn new(record: &'a Record<'a>, image: &'a ProcessRecord, units: &[u32]) -> Self {
+        let mut threads = HashMap::new();
+        for (number, thread) in image.threads.iter().enumerate() {
+            threads.insert(thread.unit, number);
+            threads.extend(thread.cells.iter().map(|cell| (cell.number(), number)));
+        }
+        let locks = units.iter().enumerate().map(|(row, &unit)| (unit, row)).collect();
+        let mut logs = Logs { record, image, threads, locks, joined: HashMap::new() };
+        for (joiner, thread) in image.threads.iter().enumerate() {
+            for wait in thread.log.waits() {
+                if let Some((ended, _)) = logs.ended(wait) {
+                    logs.joined.insert(ended, joiner);
+                }
+            }
+        }
+        logs
+    }
+
+    fn ns(&self, ticks: u64) -> u64 {
+        (ticks.saturating_sub(self.record.start_ticks) as f64 * self.record.tick_ns) as u64
+    }
+
+    /// From when on all waits of a thread are known.
+    fn known_from(&self, thread: &ThreadRecord) -> u64 {
+        let first = thread.log.entries.first().filter(|_| thread.log.lost > 0);
+        first.map_or(0, |first| self.ns(first.began))
+    }
+
+    /// The thread that is taken to have made this one: the first is the main one.
+    fn creator(&self, number: usize) -> Option<usize> {
+        let main = self.image.threads.iter().position(|thread| thread.tid == self.image.pid);
+        self.joined.get(&number).copied().or(main).filter(|&creator| creator != number)
+    }
+
+    /// The thread whose end a wait was for, and when it ended. Handles are used again, so it is the last one.
+    fn ended(&self, wait: &LoggedRecord) -> Option<(usize, u64)> {
+        let threads = self.image.threads.iter().enumerate().filter(|_| wait.joined != 0);
+        let of = threads.filter(|(_, thread)| {
+            thread.handle == wait.joined && (1..=wait.ended).contains(&thread.end_ticks)
+        });
+        of.max_by_key(|(_, thread)| thread.end_ticks)
+            .map(|(number, thread)| (number, thread.end_ticks))
+    }
+
+    /// Whether this was no wait: the thread had ended before, and only had to be cleared away.
+    fn is_over(&self, wait: &LoggedRecord) -> bool {
+        wait.what == logged::JOIN && self.ended(wait).is_some_and(|(_, end)| end < wait.began)
+    }
+
+    /// The thread that ended a wait, and when, in ticks.
+    pub(super) fn by(&self, wait: &LoggedRecord) -> Option<(usize, u64)> {
+        if wait.what == logged::JOIN {
+            return self.ended(wait);
+        }
+        let is_inside = wait.by != 0 && (wait.began..=wait.ended).contains(&wait.by_at);
+        let thread = self.threads.get(&wait.by).filter(|_| is_inside)?;
+        Some((*thread, wait.by_at))
+    }
+
+    /// The waits of a thread that do not overlap an earlier one.
+    fn waits(&self, thread: &ThreadRecord) -> Vec<Wait> {
+        let mut waits: Vec<Wait> = Vec::new();
+        for wait in thread.log.waits().filter(|wait| !self.is_over(wait)) {
+            let (began, ended) = (self.ns(wait.began), self.ns(wait.ended));
+            let by = self.by(wait).map(|(thread, at)| (thread, self.ns(at)));
+            let lock = self.locks.get(&wait.lock).copied();
+            if began <= ended && waits.last().is_none_or(|last| last.ended <= began) {
+                waits.push(Wait { began, ended, lock, by });
+            }
+        }
+        waits
+    }
+}
+
+/// What rows were waited for whose holders cause the waiting.
+struct Holds<'a> {
+    logs: Logs<'a>,
+    rows: &'a Rows,
+}
+
+impl Holds<'_> {
+    /// Adds them to the threads' histories.
+    fn add(
+        &self,
+        history: &mut History,
+        codes: &mut HashMap<Code, usize>,
+        (sites, stacks): (&Sites, &mut Stacks<'_>),
+    ) {
+        let ns = |ticks| self.logs.ns(ticks);
+        let mut known: HashMap<(BlamedKind, u32), usize> = HashMap::new();
+        let mut code_of = |kind: BlamedKind, stack: u32| {
+            *known.entry((kind, stack)).or_insert_with(|| {
+                let fresh = codes.len();
+                *codes.entry((kind, sites.line(stack, stacks))).or_insert(fresh)
+            })
+        };
+        for (number, thread) in self.logs.image.threads.iter().enumerate() {
+            for hold in thread.log.holds().filter(|hold| self.is_to_blame(hold)) {
+                let code = code_of(BlamedKind::Hold, hold.stack);
+                history.threads[number].holds.push((code, ns(hold.began), ns(hold.ended)));
+            }
+            for wait in thread.log.waits().filter(|wait| self.is_to_blame(wait)) {
+                let Some((by, at)) = self.logs.by(wait).filter(|_| self.is_woken(wait)) else {
+                    continue;
+                };
+                let code = code_of(BlamedKind::Wake, wait.by_stack);
+                let since = self.had_since(history, wait, (by, ns(at)));
+                history.threads[by].holds.push((code, since, ns(at)));
+            }
+        }
+        for thread in &mut history.threads {
+            thread.holds.sort_unstable();
+            thread.holds.dedup();
+        }
+    }
+
+    fn row(&self, entry: &LoggedRecord) -> Option<&Lock> {
+        self.rows.locks.get(*self.logs.locks.get(&entry.lock)?)
+    }
+
+    fn is_to_blame(&self, entry: &LoggedRecord) -> bool {
+        self.row(entry).is_some_and(|lock| lock.class.is_caused_by_holders())
+    }
+
+    /// Whether the lock has no holds that can be seen, but threads that pass it on.
+    fn is_woken(&self, wait: &LoggedRecord) -> bool {
+        self.row(wait).is_some_and(|lock| !lock.ended_by.is_empty())
+    }
+
+    /// Since when the thread that passed it on had what `wait` was for: at least since the later of the wait's
+    /// beginning and of its own last wait for it.
+    fn had_since(&self, history: &History, wait: &LoggedRecord, (by, at): (usize, u64)) -> u64 {
+        let began = self.logs.ns(wait.began);
+        let waits = &history.threads[by].waits;
+        let before = waits.partition_point(|own| own.ended <= at);
+        let row = self.logs.locks.get(&wait.lock).copied();
+        let mut own = waits[..before].iter().rev().take_while(|own| own.ended > began);
+        own.find(|own| own.lock == row).map_or(began, |own| own.ended)
+    }
+}
+
+/// Adds to the culprits of `report`, the most waiting first, what the paths of its processes say of them, and ranks
+/// them.
+pub(super) fn rank(report: &mut RunReport, paths: impl Iterator<Item = Option<Known>>) {
+    let paths = paths.zip(&report.processes);
+    let paths: Vec<_> = paths.filter_map(|(path, process)| Some((path?, process))).collect();
+    let mut most = 0.0f64;
+    for culprit in report.culprits.iter_mut().take(MOST) {
+        let mut found: Vec<(&Known, Of)> = Vec::new();
+        for (path, process) in &paths {
+            found.extend(path.of(culprit, &process.locks).map(|of| (path, of)));
+        }
+        for (path, of) in found {
+            let (path_ns, gain_ns) = (path.time(of), gain(&path.history, path.last, of));
+            let add = |sum: Option<u64>, ns| Some(sum.unwrap_or(0).saturating_add(ns));
+            culprit.path_ns = add(culprit.path_ns, path_ns);
+            culprit.gain_at_most_ns = add(culprit.gain_at_most_ns, gain_ns);
+            most = most.max(gain_ns as f64 / path.taken().length_ns().max(1) as f64);
+        }
+    }
+    report.paths = paths.iter().map(|(path, _)| path.taken()).collect();
+    if most >= GAINS {
+        report.ranked_by = RankedBy::Gain;
+        report.culprits.sort_by_key(|culprit| Reverse((culprit.gain_at_most_ns, culprit.wait_ns)));
+    }
+}
+
+impl Known {
+    /// What a culprit is in this process; none if it is not its.
+    fn of(&self, culprit: &Blamed, locks: &[Lock]) -> Option<Of> {
+        let row =
+            || culprit.locks.iter().find_map(|id| locks.iter().position(|lock| lock.id == *id));
+        match culprit.kind {
+            BlamedKind::Idle => row().map(Of::Handover),
+            kind => row().map(|_| {
+                let code = self.codes.get(&(kind, culprit.site.as_ref().map(line)));
+                Of::Code(code.copied().unwrap_or(usize::MAX))
+            }),
+        }
+    }
+
+    /// How long the path is in it.
+    fn time(&self, of: Of) -> u64 {
+        let code = match of {
+            Of::Code(code) => code,
+            Of::Handover(lock) => {
+                return self.length(|what| what == What::Handover(Some(lock)));
+            }
+        };
+        let parts: Vec<_> = self.history.threads.iter().map(|thread| parts(thread, code)).collect();
+        let inside = |step: &Step| {
+            let parts = &parts[step.thread];
+            let first = parts.partition_point(|&(_, to)| to <= step.from);
+            let met = parts[first..].iter().take_while(|&&(from, _)| from < step.to);
+            super::sum(met.map(|&(from, to)| to.min(step.to) - from.max(step.from)))
+        };
+        super::sum(self.steps.iter().filter(|step| step.what == What::Own).map(inside))
+    }
+
+    /// How long the path does this.
+    fn length(&self, is: impl Fn(What) -> bool) -> u64 {
+        let steps = self.steps.iter().filter(|step| is(step.what));
+        super::sum(steps.map(|step| step.to - step.from))
+    }
+
+    fn taken(&self) -> PathTaken {
+        PathTaken {
+            pid: self.pid,
+            from_ns: self.history.from.min(self.last.1),
+            until_ns: self.last.1,
+            own_ns: self.length(|what| what == What::Own),
+            handed_over_ns: self.length(|what| matches!(what, What::Handover(_))),
+            unknown_ns: self.length(|what| what == What::Unknown),
+        }
+    }
+}

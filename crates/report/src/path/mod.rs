@@ -1,0 +1,129 @@
+//! The path that set a run's length.
+//!
+//! # Contract
+//! Waiting summed over threads is not time: sixty threads that wait for one make its lock look sixty times as bad, even
+//! if another thread sets the pace. [`walk`] goes back from the end of the run: through a thread as long as it did not
+//! wait, and from a wait to the thread that ended it. The steps of the path are as long as the time they cover.
+//! [`gain`] says how much shorter the run could be at most if some code held its locks for no time.
+//!
+//! Time between a thread's waits is its own, whether it ran, slept or waited for input. A thread begins where the
+//! thread that made it was last awake before the new one was first seen: the thread that joins it, or the main one.
+//! # Sources
+//! C.-Q. Yang and B. P. Miller, "Critical path analysis for the execution of parallel and distributed programs", ICDCS
+//! 1988; G. Chen and P. Stenström, "Critical lock analysis", SC 2012.
+//! # Evidence
+//! The tests of both files; `tests/programs`: `path_*.c`.
+
+mod gain;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use gain::{Of, gain, parts};
+
+/// What is known of the threads of a process, in nanoseconds since the start of the run.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    /// Since when all waits are known.
+    pub(crate) from: u64,
+    /// Its threads.
+    pub(crate) threads: Vec<Thread>,
+}
+
+/// A thread.
+#[derive(Debug, Default)]
+pub(crate) struct Thread {
+    /// When it was first seen.
+    pub(crate) start: u64,
+    /// The thread that is taken to have made it.
+    pub(crate) creator: Option<usize>,
+    /// Its waits, oldest first. None overlaps another.
+    pub(crate) waits: Vec<Wait>,
+    /// The holds for which others waited: of which code, from when and to when, in any order.
+    pub(crate) holds: Vec<(usize, u64, u64)>,
+}
+
+/// A wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wait {
+    pub(crate) began: u64,
+    pub(crate) ended: u64,
+    /// The lock; none for another thread's end.
+    pub(crate) lock: Option<usize>,
+    /// The thread that ended it, and when; none if that is unknown.
+    pub(crate) by: Option<(usize, u64)>,
+}
+
+/// What the path does in a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    /// The thread's own time.
+    Own,
+    /// From the release or the wakeup until the waiter went on: of this lock, or of another thread's end.
+    Handover(Option<usize>),
+    /// A wait whose end has no known cause.
+    Unknown,
+}
+
+/// A part of the path, in one thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) thread: usize,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    pub(crate) what: What,
+}
+
+/// The path that ends in `thread` at `until`, its last step first.
+pub(crate) fn walk(history: &History, (thread, until): (usize, u64)) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut push = |thread, from: u64, to, what| {
+        let from = from.max(history.from);
+        if from < to {
+            steps.push(Step { thread, from, to, what });
+        }
+    };
+    // The waits and the beginnings that the path has yet to pass: it passes none twice.
+    let mut left: Vec<(usize, bool)> =
+        history.threads.iter().map(|thread| (thread.waits.len(), true)).collect();
+    let (mut thread, mut at) = (thread, until);
+    while at > history.from {
+        let Some(of) = history.threads.get(thread) else { break };
+        let waits = &of.waits[..left[thread].0];
+        let before = waits.partition_point(|wait| wait.began < at);
+        let Some(wait) = before.checked_sub(1).map(|last| waits[last]) else {
+            let is_first = std::mem::replace(&mut left[thread].1, false);
+            let made = history.made(thread).filter(|_| is_first);
+            push(thread, made.map_or(of.start, |(_, made)| made).min(at), at, What::Own);
+            let Some((creator, made)) = made else { break };
+            (thread, at) = (creator, made.min(at));
+            continue;
+        };
+        left[thread].0 = before - 1;
+        push(thread, wait.ended, at, What::Own);
+        let end = wait.ended.min(at);
+        match wait.by.filter(|&(_, by_at)| by_at <= end) {
+            Some((by, by_at)) => {
+                push(thread, by_at, end, What::Handover(wait.lock));
+                (thread, at) = (by, by_at);
+            }
+            None => {
+                push(thread, wait.began, end, What::Unknown);
+                at = wait.began;
+            }
+        }
+    }
+    steps
+}
+
+impl History {
+    /// The thread that made this one, and when it was last awake before that one was first seen.
+    fn made(&self, thread: usize) -> Option<(usize, u64)> {
+        let of = self.threads.get(thread)?;
+        let creator = of.creator.filter(|&creator| creator != thread)?;
+        let waits = &self.threads.get(creator)?.waits;
+        let before = waits.partition_point(|wait| wait.began < of.start);
+        let last = before.checked_sub(1).map(|last| waits[last]);
+        let asleep = last.filter(|wait| wait.ended > of.start);
+        Some((creator, asleep.map_or(of.start, |wait| wait.began)))
+    }
+}

@@ -1,0 +1,250 @@
+//! The path and the gain, on histories that a simulation of threads with locks makes.
+
+use super::{History, Of, Step, Thread, Wait, What, gain, parts, walk};
+use uncontended_testkit::{Random, repetitions};
+
+/// A thread's work: for each turn, how long it computes, which lock it takes then, and for how long.
+type Plan = Vec<(u64, usize, u64)>;
+
+/// A turn of a thread as it went.
+#[derive(Clone, Copy, Default)]
+struct Turn {
+    asked: u64,
+    got: u64,
+    released: u64,
+    /// The thread and the turn that had the lock before, if the lock was free only through its release.
+    after: Option<(usize, usize)>,
+}
+
+/// Runs the plans with locks that serve first come, first served. Thread 0 makes all others at 0 and joins them.
+fn run(plans: &[Plan]) -> Vec<Vec<Turn>> {
+    let mut turns: Vec<Vec<Turn>> = plans.iter().map(|_| Vec::new()).collect();
+    let mut last: [Option<(usize, usize)>; 3] = [None; 3];
+    loop {
+        let ready = |thread: usize| turns[thread].last().map_or(0, |turn: &Turn| turn.released);
+        let asks = plans.iter().enumerate().filter_map(|(thread, plan)| {
+            let &(compute, lock, hold) = plan.get(turns[thread].len())?;
+            Some((ready(thread) + compute, thread, lock, hold))
+        });
+        // The first to ask is served first: no later one can ask earlier.
+        let Some((asked, thread, lock, hold)) = asks.min() else { return turns };
+        let free = last[lock].map_or(0, |(of, turn)| turns[of][turn].released);
+        let after = last[lock].filter(|_| free > asked);
+        let got = asked.max(free);
+        last[lock] = Some((thread, turns[thread].len()));
+        turns[thread].push(Turn { asked, got, released: got + hold, after });
+    }
+}
+
+/// What a record would know of it. Code `n` is what holds lock `n`. The last thread waits for the ends of all others.
+fn history(plans: &[Plan], turns: &[Vec<Turn>]) -> (History, (usize, u64)) {
+    let mut threads: Vec<Thread> =
+        plans.iter().map(|_| Thread { creator: Some(plans.len()), ..Thread::default() }).collect();
+    for (thread, all) in turns.iter().enumerate() {
+        for (turn, &(_, lock, _)) in all.iter().zip(&plans[thread]) {
+            let Some((of, before)) = turn.after else { continue };
+            let hold = turns[of][before];
+            let by = Some((of, hold.released));
+            threads[thread].waits.push(Wait {
+                began: turn.asked,
+                ended: turn.got,
+                lock: Some(lock),
+                by,
+            });
+            threads[of].holds.push((lock, hold.got, hold.released));
+        }
+    }
+    let mut main = Thread::default();
+    let mut now = 0;
+    for (thread, all) in turns.iter().enumerate() {
+        let end = all.last().map_or(0, |turn| turn.released);
+        if end > now {
+            main.waits.push(Wait { began: now, ended: end, lock: None, by: Some((thread, end)) });
+            now = end;
+        }
+    }
+    threads.push(main);
+    (History { from: 0, threads }, (plans.len(), now))
+}
+
+fn random_plans(random: &mut Random) -> Vec<Plan> {
+    let turn = |random: &mut Random| {
+        (1 + random.below(20), random.below(3) as usize, 1 + random.below(30))
+    };
+    let count = 1 + random.below(4);
+    (0..count).map(|_| (0..1 + random.below(6)).map(|_| turn(random)).collect()).collect()
+}
+
+/// When the thread would have been where it was at `time`, computed tick by tick without anything sorted or summed.
+fn tick(
+    history: &History,
+    thread: usize,
+    time: u64,
+    of: Of,
+    known: &mut Vec<Vec<Option<u64>>>,
+) -> u64 {
+    if time == 0 {
+        return 0;
+    }
+    if let Some(known) = known[thread][time as usize] {
+        return known;
+    }
+    let waits = &history.threads[thread].waits;
+    let value = match waits.iter().find(|wait| wait.ended == time) {
+        Some(wait) => {
+            let (by, at) = wait.by.unwrap();
+            let own = tick(history, thread, wait.began, of, known);
+            let late = if of == Of::Handover(wait.lock.unwrap_or(9)) { 0 } else { time - at };
+            own.max(tick(history, by, at, of, known) + late)
+        }
+        None => {
+            let is_out = |&(code, from, to): &(usize, u64, u64)| {
+                of == Of::Code(code) && (from + 1..=to).contains(&time)
+            };
+            let takes = u64::from(!history.threads[thread].holds.iter().any(is_out));
+            tick(history, thread, time - 1, of, known) + takes
+        }
+    };
+    known[thread][time as usize] = Some(value);
+    value
+}
+
+fn in_holds(history: &History, steps: &[Step], code: usize) -> u64 {
+    let own = steps.iter().filter(|step| step.what == What::Own);
+    let overlap = |step: &Step| -> u64 {
+        let parts = parts(&history.threads[step.thread], code);
+        parts.iter().map(|&(from, to)| to.min(step.to).saturating_sub(from.max(step.from))).sum()
+    };
+    own.map(overlap).sum()
+}
+
+#[test]
+fn the_path_is_as_long_as_the_run_and_no_gain_exceeds_its_part() {
+    let mut random = Random(11);
+    for _ in 0..repetitions("paths and gains", 2_000, 40_000) {
+        let plans = random_plans(&mut random);
+        let turns = run(&plans);
+        let (history, last) = history(&plans, &turns);
+        let steps = walk(&history, last);
+        assert_eq!(steps.iter().map(|step| step.to - step.from).sum::<u64>(), last.1, "{plans:?}");
+        assert!(steps.is_sorted_by(|later, earlier| later.from == earlier.to), "{steps:?}");
+        assert!(steps.iter().all(|step| step.what != What::Unknown));
+        for code in 0..3 {
+            let path = in_holds(&history, &steps, code);
+            let gain = gain(&history, last, Of::Code(code));
+            assert!(gain <= path, "{gain} of {path}: {plans:?}");
+            let mut known = vec![vec![None; last.1 as usize + 1]; history.threads.len()];
+            let new = tick(&history, last.0, last.1, Of::Code(code), &mut known);
+            assert_eq!(gain, last.1 - new, "code {code} of {plans:?}");
+        }
+    }
+}
+
+/// The length of the run if the holds of `lock` that were waited for take no time, and each lock is taken in the order
+/// in which it was.
+fn in_order(plans: &[Plan], turns: &[Vec<Turn>], history: &History, lock: usize) -> u64 {
+    let mut order: Vec<(u64, usize, usize)> = Vec::new();
+    for (thread, all) in turns.iter().enumerate() {
+        order.extend(all.iter().enumerate().map(|(turn, of)| (of.got, thread, turn)));
+    }
+    order.sort_unstable();
+    let mut free = [0; 3];
+    let mut ready = vec![0; plans.len()];
+    for (got, thread, turn) in order {
+        let (compute, of, hold) = plans[thread][turn];
+        let is_out = of == lock && history.threads[thread].holds.contains(&(lock, got, got + hold));
+        let asked = ready[thread] + compute;
+        let got: u64 = asked.max(free[of]);
+        ready[thread] = got + if is_out { 0 } else { hold };
+        free[of] = ready[thread];
+    }
+    ready.into_iter().max().unwrap_or(0)
+}
+
+#[test]
+fn no_run_in_the_same_order_gains_more() {
+    let mut random = Random(5);
+    let mut reached = 0;
+    for _ in 0..repetitions("gains in order", 2_000, 40_000) {
+        let plans = random_plans(&mut random);
+        let turns = run(&plans);
+        let (history, last) = history(&plans, &turns);
+        for lock in 0..3 {
+            let gained = last.1 - in_order(&plans, &turns, &history, lock);
+            let most = gain(&history, last, Of::Code(lock));
+            assert!(gained <= most, "{gained} of at most {most}: lock {lock} of {plans:?}");
+            reached += usize::from(most > 0 && gained == most);
+        }
+    }
+    assert!(reached > 300, "the bound is often reached: {reached}");
+}
+
+#[test]
+fn a_lock_that_many_wait_for_off_the_path_gains_nothing() {
+    // Three threads share lock 0 for a while; one computes for longer than all of that, with lock 1 to itself.
+    let share: Plan = vec![(1, 0, 10); 3];
+    let plans = [share.clone(), share.clone(), share, vec![(500, 1, 10)]];
+    let turns = run(&plans);
+    let (history, last) = history(&plans, &turns);
+    let steps = walk(&history, last);
+    assert_eq!(in_holds(&history, &steps, 0), 0);
+    assert_eq!(gain(&history, last, Of::Code(0)), 0);
+    assert_eq!(last.1, 510);
+}
+
+#[test]
+fn what_comes_late_after_a_release_is_the_locks_handover() {
+    let hold = Thread { creator: Some(1), holds: vec![(0, 0, 40)], ..Thread::default() };
+    let wait = Wait { began: 10, ended: 65, lock: Some(0), by: Some((0, 40)) };
+    let history =
+        History { from: 0, threads: vec![hold, Thread { waits: vec![wait], ..Thread::default() }] };
+    let steps = walk(&history, (1, 100));
+    let what: Vec<(usize, u64, What)> =
+        steps.iter().map(|step| (step.thread, step.from, step.what)).collect();
+    assert_eq!(what, [(1, 65, What::Own), (1, 40, What::Handover(Some(0))), (0, 0, What::Own)]);
+    assert_eq!(gain(&history, (1, 100), Of::Handover(0)), 25);
+    assert_eq!(gain(&history, (1, 100), Of::Code(0)), 40, "it would be woken at 25");
+}
+
+#[test]
+fn a_wait_without_a_known_end_stays_as_long_as_it_was() {
+    let wait = Wait { began: 10, ended: 65, lock: Some(0), by: None };
+    let threads = vec![Thread { waits: vec![wait], holds: vec![(0, 0, 5)], ..Thread::default() }];
+    let history = History { from: 2, threads };
+    let what: Vec<(u64, What)> =
+        walk(&history, (0, 80)).iter().map(|step| (step.from, step.what)).collect();
+    assert_eq!(what, [(65, What::Own), (10, What::Unknown), (2, What::Own)]);
+    assert_eq!(gain(&history, (0, 80), Of::Code(0)), 3, "since 2, when the record begins");
+}
+
+#[test]
+fn histories_that_contradict_themselves_end() {
+    let mut random = Random(3);
+    for _ in 0..repetitions("histories that contradict themselves", 2_000, 20_000) {
+        let count = 1 + random.below(4) as usize;
+        let thread = |random: &mut Random| {
+            let mut waits: Vec<Wait> = Vec::new();
+            for _ in 0..random.below(6) {
+                let began = waits.last().map_or(0, |wait| wait.ended) + random.below(4);
+                let ended = began + random.below(10);
+                let by = (random.below(3) > 0)
+                    .then(|| (random.below(count as u64) as usize, random.below(60)));
+                waits.push(Wait { began, ended, lock: Some(0), by });
+            }
+            let creator = (random.below(3) > 0).then(|| random.below(count as u64) as usize);
+            let holds = (0..random.below(4))
+                .map(|_| (random.below(2) as usize, random.below(50), random.below(50)))
+                .collect();
+            Thread { start: random.below(50), creator, waits, holds }
+        };
+        let threads: Vec<Thread> = (0..count).map(|_| thread(&mut random)).collect();
+        let history = History { from: random.below(20), threads };
+        let steps = walk(&history, (0, 60));
+        assert!(steps.iter().all(|step| step.from < step.to && step.from >= history.from));
+        let length: u64 = steps.iter().map(|step| step.to - step.from).sum();
+        assert!(length <= 60, "{steps:?}");
+        for of in [Of::Code(0), Of::Code(1), Of::Handover(0)] {
+            gain(&history, (0, 60), of);
+        }
+    }
+}

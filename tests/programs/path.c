@@ -1,0 +1,164 @@
+/* The path that sets the length of a run. One thread holds a lock in `slow`; another waits for it, and then ends, in the way
+ * that the first argument names, what the main thread waits for. Meanwhile eight threads queue at another lock: they wait
+ * longer, all together, but are done before. Without the hold, the run would be shorter by at least HOLD_MS.
+ *
+ * `pace MS`: two threads hold a lock in turn, six times MS each, while twelve queue at another lock for 144 ms. */
+#include "truth.h"
+
+enum { HOLD_MS = 200, CROWD = 8, CROWD_MS = 15, PACERS = 2, PACE_TURNS = 6, QUEUE = 12, QUEUE_TURNS = 3, QUEUE_MS = 4 };
+static pthread_mutex_t slow_lock = PTHREAD_MUTEX_INITIALIZER, crowd_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER, outer = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_barrier_t barrier;
+static sem_t posted;
+static const char *mode;
+static _Atomic pid_t waiter;
+static _Atomic int held, outer_held, is_open;
+
+static int is_mode(const char *name) { return strcmp(mode, name) == 0; }
+
+NOINLINE static void slow(void) {
+    if (is_mode("writer")) {
+        pthread_rwlock_rdlock(&shared);
+    } else {
+        pthread_mutex_lock(&slow_lock);
+    }
+    held = 1;
+    await_asleep(&waiter);
+    nap_ms(HOLD_MS);
+    if (is_mode("writer")) {
+        pthread_rwlock_unlock(&shared);
+    } else {
+        pthread_mutex_unlock(&slow_lock);
+    }
+    __asm__ volatile("");
+}
+
+NOINLINE static void hold_crowd(void) {
+    pthread_mutex_lock(&crowd_lock);
+    nap_ms(CROWD_MS);
+    pthread_mutex_unlock(&crowd_lock);
+    __asm__ volatile("");
+}
+
+static void *slowly(void *unused) {
+    slow();
+    return unused;
+}
+
+static void *in_crowd(void *unused) {
+    hold_crowd();
+    return unused;
+}
+
+/* Waits for the slow lock, and lets the main thread go on. */
+static void *waits(void *unused) {
+    while (!held) nap_ms(1);
+    if (is_mode("nested")) {
+        pthread_mutex_lock(&outer);
+        outer_held = 1;
+    }
+    waiter = my_tid();
+    if (is_mode("writer")) {
+        pthread_rwlock_wrlock(&shared);
+        pthread_rwlock_unlock(&shared);
+    } else {
+        pthread_mutex_lock(&slow_lock);
+        pthread_mutex_unlock(&slow_lock);
+    }
+    if (is_mode("nested")) pthread_mutex_unlock(&outer);
+    if (is_mode("barrier")) pthread_barrier_wait(&barrier);
+    if (is_mode("semaphore")) sem_post(&posted);
+    if (is_mode("condition")) {
+        pthread_mutex_lock(&gate);
+        is_open = 1;
+        pthread_cond_signal(&opened);
+        pthread_mutex_unlock(&gate);
+    }
+    if (is_mode("exit")) exit(0);
+    return unused;
+}
+
+/* A thread that makes the one that waits. */
+static void *makes(void *unused) {
+    pthread_join(start(waits, NULL), NULL);
+    return unused;
+}
+
+static void path(void) {
+    pthread_t crowd[CROWD], makes_it, slow_one = start(slowly, NULL);
+    pthread_barrier_init(&barrier, NULL, 2);
+    sem_init(&posted, 0, 0);
+    for (int i = 0; i < CROWD; i++) crowd[i] = start(in_crowd, NULL);
+    expect("culprit", &slow_lock, "function = slow");
+    expect("culprit", &slow_lock, "gain(slow) >= %lld", HOLD_MS * MS);
+    expect("culprit", &slow_lock, "path(slow) >= %lld", HOLD_MS * MS);
+    expect("culprit", &crowd_lock, "gain(hold_crowd) = 0");
+    makes_it = start(is_mode("made") ? makes : waits, NULL);
+    if (is_mode("barrier")) pthread_barrier_wait(&barrier);
+    if (is_mode("semaphore")) sem_wait(&posted);
+    if (is_mode("condition")) {
+        pthread_mutex_lock(&gate);
+        while (!is_open) pthread_cond_wait(&opened, &gate);
+        pthread_mutex_unlock(&gate);
+    }
+    if (is_mode("nested")) {
+        while (!outer_held) nap_ms(1);
+        pthread_mutex_lock(&outer);
+        pthread_mutex_unlock(&outer);
+    }
+    pthread_join(makes_it, NULL);
+    pthread_join(slow_one, NULL);
+    for (int i = 0; i < CROWD; i++) pthread_join(crowd[i], NULL);
+}
+
+static int pace_ms;
+
+NOINLINE static void hold_pace(void) {
+    pthread_mutex_lock(&slow_lock);
+    nap_ms(pace_ms);
+    pthread_mutex_unlock(&slow_lock);
+    __asm__ volatile("");
+}
+
+NOINLINE static void hold_queue(void) {
+    pthread_mutex_lock(&crowd_lock);
+    nap_ms(QUEUE_MS);
+    pthread_mutex_unlock(&crowd_lock);
+    __asm__ volatile("");
+}
+
+static void *queues(void *unused) {
+    for (int i = 0; i < QUEUE_TURNS; i++) hold_queue();
+    return unused;
+}
+
+static void *paces(void *unused) {
+    for (int i = 0; i < PACE_TURNS; i++) {
+        hold_pace();
+        nap_ms(1); /* Lets the other one have it. */
+    }
+    return unused;
+}
+
+static void pace(void) {
+    pthread_t threads[QUEUE + PACERS];
+    for (int i = 0; i < QUEUE; i++) threads[i] = start(queues, NULL);
+    for (int i = 0; i < PACERS; i++) threads[QUEUE + i] = start(paces, NULL);
+    for (int i = 0; i < QUEUE + PACERS; i++) pthread_join(threads[i], NULL);
+    expect("culprit", &slow_lock, "path(hold_pace) >= %lld", PACERS * PACE_TURNS * pace_ms * MS);
+    expect("culprit", &crowd_lock, "gain(hold_queue) = 0");
+}
+
+int main(int count, char **arguments) {
+    REQUIRE(count > 1);
+    mode = arguments[1];
+    if (count > 2) {
+        pace_ms = atoi(arguments[2]);
+        pace();
+    } else {
+        path();
+    }
+    return 0;
+}
