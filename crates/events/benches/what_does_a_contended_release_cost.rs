@@ -7,6 +7,7 @@
 mod common;
 
 use common::{At, ROOM, image, recorder};
+use uncontended_atomic::Ordering::Relaxed;
 use uncontended_bench::{Bench, Block, Options, Place};
 use uncontended_events::events::{Blocked, acquired, release};
 
@@ -26,6 +27,7 @@ fn main() -> Result<(), String> {
 /// A block of pairs at a lock with this many waiters.
 fn pairs(waiters: usize) -> impl FnMut(&mut Block) + 'static {
     let image = image(4 * ROOM);
+    image.0.header().capacity.store(4 * ROOM, Relaxed); // An eighth of it is for logs.
     let holder = At::new(recorder(image), 1_000);
     let row = holder.row(64);
     for _ in 0..waiters {
