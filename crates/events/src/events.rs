@@ -15,7 +15,8 @@
 use crate::blame::{self, Share};
 use crate::counter::add;
 pub use crate::counter::bump;
-use crate::log::{self, By};
+use crate::log;
+pub use crate::log::{By, End, Waited};
 use crate::passing;
 use crate::recent;
 pub use crate::releases::{Unlock, leaving, record_hold, release, releasing};
@@ -277,15 +278,11 @@ impl<S: Site> Blocked<S> {
         };
         bump(&row.cell.acquisitions);
         take(at.recorder(), row, at.site(), now);
-        record_wait(at, row, Waited { call, now, release, ended: End::Came, stack, by });
+        let free = free.since(row.lock, 0).min(now.saturating_sub(arrival));
+        record_wait(at, row, Waited { call, now, release, stack, by, free, ..Waited::default() });
         if is_signal {
             ended_since(at.recorder(), row, call, now);
         }
-        record_free(
-            at.recorder(),
-            row.cell,
-            free.since(row.lock, 0).min(now.saturating_sub(arrival)),
-        );
         if let Some(opened) = opened {
             let woken = row.lock.woken.load(Relaxed);
             let cause = match release {
@@ -305,24 +302,21 @@ impl<S: Site> Blocked<S> {
         }
         let now = at.ticks();
         let busy = at.begin();
-        let ended = End::TimedOut;
-        let Wait { call, stack, .. } = wait;
-        let by = By::default();
-        record_wait(at, row, Waited { call, now, release: 0, ended, stack, by });
         let release = row.lock.release.load(Relaxed);
         let opened = if release != 0 {
             waiters::opened(at.recorder(), row.lock, release, now)
         } else {
             None
         };
-        let Wait { arrival, free, .. } = wait;
+        let Wait { call, arrival, free, stack, .. } = wait;
         let others = wait.give_up(at.recorder(), row.lock);
         if let Some(piece) = blame::last_piece(at.recorder(), row.lock, arrival, now) {
             blame::book(at.recorder(), row.cell, piece);
         }
         let free_now = if release != 0 { now.saturating_sub(release) } else { 0 };
         let free = free.since(row.lock, free_now).min(now.saturating_sub(arrival));
-        record_free(at.recorder(), row.cell, free);
+        let ended = End::TimedOut;
+        record_wait(at, row, Waited { call, now, ended, stack, free, ..Waited::default() });
         match opened {
             Some(opened) if others == 0 => {
                 row.lock.wanted_at.store(0, Relaxed); // The next waiter wants it only from its arrival on.
@@ -333,32 +327,6 @@ impl<S: Site> Blocked<S> {
         }
         drop(busy);
     }
-}
-
-/// How a wait ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// With what it was for.
-    Came,
-    /// Without it: its time ran out, or it was interrupted or cancelled.
-    TimedOut,
-}
-
-/// A wait, from the call to its end.
-#[derive(Debug)]
-pub struct Waited {
-    /// When it began.
-    pub call: u64,
-    /// When it ended.
-    pub now: u64,
-    /// The release before it; 0 if unknown.
-    pub release: u64,
-    /// How it ended.
-    pub ended: End,
-    /// Stack of its call; 0 if unknown.
-    pub stack: u32,
-    /// What ended it.
-    pub by: By,
 }
 
 /// Records one wait. The thread must be marked as recording.
@@ -377,15 +345,8 @@ pub fn record_wait(at: impl Site, row: Row, waited: Waited) {
     let fresh =
         Fresh { ticks: length, at: waited.now, release: waited.release, cause: cause::UNKNOWN };
     note_extreme(at, &cold.wait_worst, row.lock, fresh);
-    let Waited { call, now, stack, by, .. } = waited;
-    log::wait(at.recorder(), row.lock, (call, now), stack, by);
-}
-
-/// Records the part of a wait during which the lock was free.
-pub fn record_free(recorder: &Recorder, cell: &Cell, free: u64) {
-    if let Some(cold) = cold(recorder, cell) {
-        add(&cold.wait_free, free);
-    }
+    add(&cold.wait_free, waited.free);
+    log::wait(at.recorder(), row.lock, &waited);
 }
 
 /// A try failed because the lock was not free.
@@ -425,7 +386,7 @@ pub fn sleep<S: Site, R: Copy>(
         let stack = at.site();
         let came = ended == End::Came;
         let by = if came { By::waker(row.lock, (call, now)) } else { By::default() };
-        record_wait(at, row, Waited { call, now, release: 0, ended, stack, by });
+        record_wait(at, row, Waited { call, now, ended, stack, by, ..Waited::default() });
         if came {
             ended_since(at.recorder(), row, call, now);
         }
@@ -480,10 +441,10 @@ pub struct Back {
     pub now: u64,
 }
 
-/// Records how long a mutex was free while a thread returned to it, and what its holds since then cost the thread. The
+/// Records what the holds of a mutex cost a thread that returned to it, and returns how long the mutex was free. The
 /// signal or the deadline that ended the wait preceded the release (otherwise the return would not have blocked), so
 /// the thread had been woken by then. The thread must be marked as recording.
-pub fn came_back(at: impl Site, row: Row, back: Back) {
+pub fn came_back(at: impl Site, row: Row, back: Back) -> u64 {
     let Back { ended, is_signalled, release, now } = back;
     let cause = cause::NOT_SCHEDULED;
     close_idle(at, row, Idle { opened: release, now, release, cause });
@@ -494,8 +455,7 @@ pub fn came_back(at: impl Site, row: Row, back: Back) {
             blame::book(at.recorder(), row.cell, Share { passed_to: WOKEN_INTO, ..share });
         }
     };
-    let free = recent::divide(at.recorder(), row.lock, (ended, now), book);
-    record_free(at.recorder(), row.cell, free);
+    recent::divide(at.recorder(), row.lock, (ended, now), book)
 }
 
 /// Why a lock was idle before a waiter that `call`ed for it got it: `woken` is when the releaser had made its wakeup.

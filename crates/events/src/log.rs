@@ -60,6 +60,37 @@ impl By {
     }
 }
 
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum End {
+    /// With what it was for.
+    #[default]
+    Came,
+    /// Without it: its time ran out, or it was interrupted or cancelled.
+    TimedOut,
+}
+
+/// A wait, from the call to its end.
+#[derive(Debug, Default)]
+pub struct Waited {
+    /// When it began.
+    pub call: u64,
+    /// When it ended.
+    pub now: u64,
+    /// The release before it; 0 if unknown.
+    pub release: u64,
+    /// How it ended.
+    pub ended: End,
+    /// Stack of its call; 0 if unknown.
+    pub stack: u32,
+    /// What ended it.
+    pub by: By,
+    /// Whether it continues the thread's last wait for the lock, which timed out.
+    pub continues: bool,
+    /// The part of it during which the lock was free.
+    pub free: u64,
+}
+
 /// A wait or a hold that has ended.
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
@@ -70,12 +101,15 @@ struct Entry {
     joined: u64,
     stack: u32,
     by: By,
+    free: u64,
 }
 
-/// Keeps a wait of the calling thread for `lock`, with the stack of its call. The thread must be marked as recording.
-pub fn wait(recorder: &Recorder, lock: &Lock, (began, ended): (u64, u64), stack: u32, by: By) {
+/// Keeps a wait of the calling thread for `lock`. The thread must be marked as recording.
+pub(crate) fn wait(recorder: &Recorder, lock: &Lock, waited: &Waited) {
+    let &Waited { call: began, now: ended, stack, by, continues, free, .. } = waited;
+    let what = if continues { logged::CONTINUED } else { logged::WAIT };
     let lock = recorder.arena.unit_of(lock);
-    note(recorder, Entry { what: logged::WAIT, began, ended, lock, joined: 0, stack, by });
+    note(recorder, Entry { what, began, ended, lock, joined: 0, stack, by, free });
 }
 
 /// Keeps a hold of the calling thread, with the stack of its acquisition. The thread must be marked as recording.
@@ -94,11 +128,12 @@ fn note(recorder: &Recorder, entry: Entry) {
     let Some(part) = part(recorder) else { return };
     let noted = part.noted.load(Relaxed);
     let Some(place) = part.entries.get(noted as usize) else { return };
-    let Logged { began, ended, by_at, joined, lock, stack, by, by_stack, what, .. } = place;
+    let Logged { began, ended, by_at, joined, free, lock, stack, by, by_stack, what, .. } = place;
     began.store(entry.began, Relaxed);
     ended.store(entry.ended, Relaxed);
     by_at.store(entry.by.at, Relaxed);
     joined.store(entry.joined, Relaxed);
+    free.store(entry.free, Relaxed);
     lock.store(entry.lock, Relaxed);
     stack.store(entry.stack, Relaxed);
     by.store(entry.by.unit, Relaxed);

@@ -24,6 +24,7 @@
 use crate::blame::{self, Share};
 use crate::counter::add;
 use crate::list;
+use crate::log::By;
 use crate::site::{Recorder, Row};
 use crate::wakes;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
@@ -52,13 +53,17 @@ fn forget(recorder: &Recorder, cell: &Cell) {
     }
 }
 
-/// The thread of `row` begins a wait for a condition, and has had its mutex since `held_since`.
-pub fn begins(recorder: &Recorder, row: Row, held_since: u64) {
+/// The thread of `row` begins a wait for a condition, and has had its mutex since `held_since`. Returns whether the
+/// wait continues one that timed out.
+pub fn begins(recorder: &Recorder, row: Row, held_since: u64) -> bool {
     let Row { cell, lock } = row;
     lock.attention.fetch_add(1, Relaxed);
-    if waited(recorder, cell).is_some_and(|cold| cold.unserved_at.load(Relaxed) != held_since) {
+    let Some(cold) = waited(recorder, cell) else { return false };
+    let continues = held_since != 0 && cold.unserved_at.load(Relaxed) == held_since;
+    if !continues {
         forget(recorder, cell);
     }
+    continues
 }
 
 /// Notes that its wait since `call` timed out at `ended`, and that it has the mutex since `now`. What it waited before
@@ -83,6 +88,14 @@ pub fn timed_out(recorder: &Recorder, row: Row, (call, ended): (u64, u64), now: 
     let rest = if is_pass { ended.saturating_sub(last) } else { unserved };
     cold.unserved.store(rest, Relaxed);
     cold.unserved_at.store(now, Relaxed);
+}
+
+/// What ended a wait since `call` that timed out at `ended`, if its thread, which has the mutex since `now`, does not
+/// wait again: it finds what another one has passed on meanwhile.
+pub fn found_free(lock: &Lock, (call, ended): (u64, u64), now: u64) -> By {
+    let by = By::waker(lock, (call, now));
+    let is_pass = lock.passing.load(Relaxed) & passing::PASS != 0;
+    if is_pass { By { at: by.at.min(ended), ..by } } else { By::default() }
 }
 
 /// The wait is over.

@@ -93,10 +93,9 @@ fn end_wait(at: impl Site, rows: Rows, wait: Option<Wait>, was_free: bool, now: 
         wait.leave(at.recorder(), state.lock);
         let stamped = state.lock.stack_at.load(Relaxed);
         let by = By::leaver(at.recorder(), state.lock, (call, now));
-        let ended = End::Came;
-        events::record_wait(at, mine, Waited { call, now, release: stamped, ended, stack, by });
         let free = free.since(state.lock, 0).min(now.saturating_sub(arrival));
-        events::record_free(at.recorder(), mine.cell, free);
+        let waited = Waited { call, now, release: stamped, stack, by, free, ..Waited::default() };
+        events::record_wait(at, mine, waited);
         cause = events::cause_of(call, opened.unwrap_or(now), state.lock.woken.load(Relaxed), now);
     }
     if let Some(opened) = opened {
@@ -112,8 +111,6 @@ pub fn gave_up(at: impl Site, rows: Rows, wait: Wait, readers: Option<Row>) {
     let busy = at.begin();
     let Wait { call, arrival, free, stack, .. } = wait;
     let now = at.ticks();
-    let (ended, by) = (End::TimedOut, By::default());
-    events::record_wait(at, mine, Waited { call, now, release: 0, ended, stack, by });
     let release = state.lock.release.load(Relaxed);
     let opened = match release {
         0 => None,
@@ -122,7 +119,8 @@ pub fn gave_up(at: impl Site, rows: Rows, wait: Wait, readers: Option<Row>) {
     let others = wait.give_up(at.recorder(), state.lock);
     let free_now = if release != 0 { now.saturating_sub(release) } else { 0 };
     let free = free.since(state.lock, free_now).min(now.saturating_sub(arrival));
-    events::record_free(at.recorder(), mine.cell, free);
+    let ended = End::TimedOut;
+    events::record_wait(at, mine, Waited { call, now, ended, stack, free, ..Waited::default() });
     // A free lock has no holder, however late its thread's writes arrive here.
     let piece = || last_piece(at.recorder(), rows, readers, arrival, now);
     if let Some(piece) = (release == 0).then(piece).flatten() {

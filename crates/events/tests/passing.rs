@@ -5,7 +5,6 @@ mod common;
 use common::party::{Party, parties};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::{self, End, Waited};
-use uncontended_events::log::By;
 use uncontended_events::passing;
 use uncontended_events::site::Site;
 use uncontended_testkit::Random;
@@ -33,7 +32,7 @@ impl Party {
     fn wakes(self, call: u64, now: u64) {
         passing::ended(self.row.lock);
         let waited =
-            Waited { call, now, release: 0, ended: End::Came, stack: 9, by: By::default() };
+            Waited { call, now, release: 0, ended: End::Came, stack: 9, ..Waited::default() };
         events::record_wait(self.at, self.row, waited);
         passing::came(self.at.recorder, self.row, call, now);
     }
@@ -42,7 +41,7 @@ impl Party {
     fn times_out(self, call: u64, now: u64) {
         passing::ended(self.row.lock);
         let waited =
-            Waited { call, now, release: 0, ended: End::TimedOut, stack: 9, by: By::default() };
+            Waited { call, now, release: 0, ended: End::TimedOut, stack: 9, ..Waited::default() };
         events::record_wait(self.at, self.row, waited);
         passing::timed_out(self.at.recorder, self.row, (call, now), now);
     }

@@ -5,7 +5,6 @@ mod common;
 use common::party::{Party, parties};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::{self, Back, End, Waited};
-use uncontended_events::log::By;
 use uncontended_events::recent;
 use uncontended_events::site::Site;
 use uncontended_testkit::Random;
@@ -26,14 +25,10 @@ impl Party {
         let release = row.lock.release.load(Relaxed);
         recent::come_back(row.lock);
         if release > ended {
-            let ended_by = End::Came;
-            events::record_wait(
-                at,
-                row,
-                Waited { call: ended, now, release, ended: ended_by, stack: 9, by: By::default() },
-            );
-            let is_signalled = true;
-            events::came_back(at, row, Back { ended, is_signalled, release, now });
+            let back = Back { ended, is_signalled: true, release, now };
+            let free = events::came_back(at, row, back);
+            let waited = Waited { call: ended, now, release, stack: 9, free, ..Waited::default() };
+            events::record_wait(at, row, waited);
         }
         events::take(at.recorder, row, at.stack, now);
     }

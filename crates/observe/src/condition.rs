@@ -34,6 +34,8 @@ struct Begun {
     condition: Row,
     mutex: Row,
     call: Moment,
+    /// Whether it continues one that timed out.
+    continues: bool,
 }
 
 /// Ends the mutex's hold. Returns `None` if the wait is not recorded.
@@ -45,15 +47,15 @@ fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<B
     let release = events::leaving(at, mutex)?; // I2: it still holds the mutex.
     let call = Moment { ticks: ticks(), ns: clock::monotonic_ns() };
     at.recorder().thread.asleep_since.store(call.ticks, Relaxed);
-    passing::begins(at.recorder(), condition, held_since);
+    let continues = passing::begins(at.recorder(), condition, held_since);
     release.done(at, mutex, mutex.lock, false);
-    Some(Begun { at, condition, mutex, call })
+    Some(Begun { at, condition, mutex, call, continues })
 }
 
 impl Begun {
     /// Records the wait and the return. `late_ns`: how long ago the deadline was, after a timeout.
     fn end(self, late_ns: Option<u64>) {
-        let Begun { at, condition, mutex, call } = self;
+        let Begun { at, condition, mutex, call, continues } = self;
         if !at.is_here() {
             return;
         }
@@ -72,24 +74,28 @@ impl Begun {
         let stack = at.site();
         let by = match end {
             End::Came => By::waker(condition.lock, (call.ticks, now)),
-            End::TimedOut => By::default(),
+            End::TimedOut => passing::found_free(condition.lock, (call.ticks, ended), now),
         };
-        let wait = Waited { call: call.ticks, now: ended, release: 0, ended: end, stack, by };
-        events::record_wait(at, condition, wait);
+        let call = call.ticks;
+        let waited =
+            Waited { call, now: ended, ended: end, stack, by, continues, ..Waited::default() };
+        events::record_wait(at, condition, waited);
         if late_ns.is_some() {
-            passing::timed_out(at.recorder(), condition, (call.ticks, ended), now);
+            passing::timed_out(at.recorder(), condition, (call, ended), now);
         } else if ended == signalled {
-            passing::came(at.recorder(), condition, call.ticks, ended);
+            passing::came(at.recorder(), condition, call, ended);
         }
         let release = mutex.lock.release.load(Relaxed);
         recent::come_back(mutex.lock);
         events::bump(&mutex.cell.acquisitions);
         if release > ended {
             let by = By::owner(at.recorder(), mutex.lock, release);
-            let back = Waited { call: ended, now, release, ended: End::Came, stack, by };
-            events::record_wait(at, mutex, back);
             let is_signalled = late_ns.is_none() && ended == signalled;
-            events::came_back(at, mutex, Back { ended, is_signalled, release, now });
+            let back = Back { ended, is_signalled, release, now };
+            let free = events::came_back(at, mutex, back);
+            let call = ended;
+            let waited = Waited { call, now, release, stack, by, free, ..Waited::default() };
+            events::record_wait(at, mutex, waited);
         }
         events::take(at.recorder(), mutex, stack, now);
         drop(busy);

@@ -198,6 +198,7 @@ impl Dice {
             until_ns: self.number(),
             own_ns: self.number(),
             handed_over_ns: self.number(),
+            handovers: self.number(),
             unknown_ns: self.number(),
         }
     }

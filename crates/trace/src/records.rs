@@ -134,6 +134,8 @@ pub struct LoggedRecord {
     pub by_at: u64,
     /// The handle of the thread whose end it was for.
     pub joined: u64,
+    /// The part of the wait during which the lock was free.
+    pub free: u64,
     /// The lock; 0 if it was for another thread's end.
     pub lock: Unit,
     /// Stack of the call that waited or acquired; 0 if unknown.

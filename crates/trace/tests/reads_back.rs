@@ -184,6 +184,7 @@ impl Writer {
                 ended: self.word(unit, at + offset_of!(Logged, ended)),
                 by_at: self.word(unit, at + offset_of!(Logged, by_at)),
                 joined: self.word(unit, at + offset_of!(Logged, joined)),
+                free: self.word(unit, at + offset_of!(Logged, free)),
                 lock: self.half(unit, at + offset_of!(Logged, lock)),
                 stack: self.half(unit, at + offset_of!(Logged, stack)),
                 by: self.half(unit, at + offset_of!(Logged, by)),

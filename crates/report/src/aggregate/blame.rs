@@ -274,28 +274,51 @@ pub(super) fn culprits(processes: &[Process], followed: Vec<Vec<Blamed>>) -> Vec
     let held = contended.iter().zip(followed).flat_map(|(lock, pieces)| {
         pieces.into_iter().map(|piece| Blamed { locks: vec![lock.id], ..piece })
     });
-    let idle = contended.iter().filter_map(|lock| {
-        let blame = lock.blame.filter(|blame| blame.idle_ns > 0)?;
-        Some(Blamed {
-            site: None,
-            stack: Vec::new(),
-            kind: BlamedKind::Idle,
-            wait_ns: blame.idle_ns,
-            share: 0.0,
-            waits: lock.wait_ns.as_ref().map_or(0, |wait| wait.count),
-            holds: 0,
-            longest_ns: lock.idle_ns.as_ref().map_or(0, |idle| idle.max),
-            passed_on_ns: 0,
-            woken_into_ns: 0,
-            path_ns: None,
-            gain_at_most_ns: None,
-            locks: vec![lock.id],
-        })
-    });
     let mut culprits = merged(held.collect());
-    culprits.extend(idle);
+    culprits.extend(processes.iter().flat_map(idle));
     culprits.sort_by_key(|culprit| Reverse(culprit.wait_ns));
     share_out(&mut culprits, total_ns);
+    culprits
+}
+
+/// The idle time of a process's contended locks and gates: those of one kind, class and site are one culprit.
+fn idle(process: &Process) -> Vec<Blamed> {
+    let mut culprits: Vec<Blamed> = Vec::new();
+    let mut places = HashMap::new();
+    let is_blamed = |lock: &&Lock| lock.class.is_caused_by_holders();
+    let idle_ns = |lock: &Lock| lock.blame.map_or(0, |blame| blame.idle_ns);
+    let mut locks: Vec<&Lock> = process.locks.iter().filter(is_blamed).collect();
+    locks.retain(|lock| idle_ns(lock) > 0);
+    // Its cause is that of the worst one.
+    locks.sort_by_key(|lock| (Reverse(idle_ns(lock)), lock.id));
+    for lock in locks {
+        let alone = if lock.site.is_none() { Some(lock.id) } else { None };
+        let key = (lock.kind, lock.class, lock.site.as_ref(), alone);
+        let place = *places.entry(key).or_insert(culprits.len());
+        if place == culprits.len() {
+            culprits.push(Blamed {
+                site: None,
+                stack: Vec::new(),
+                kind: BlamedKind::Idle,
+                wait_ns: 0,
+                share: 0.0,
+                waits: 0,
+                holds: 0,
+                longest_ns: 0,
+                passed_on_ns: 0,
+                woken_into_ns: 0,
+                path_ns: None,
+                gain_at_most_ns: None,
+                locks: Vec::new(),
+            });
+        }
+        let sum = &mut culprits[place];
+        sum.wait_ns = sum.wait_ns.saturating_add(idle_ns(lock));
+        let waits = lock.wait_ns.as_ref().map_or(0, |wait| wait.count);
+        sum.waits = sum.waits.saturating_add(waits);
+        sum.longest_ns = sum.longest_ns.max(lock.idle_ns.as_ref().map_or(0, |idle| idle.max));
+        sum.locks.push(lock.id);
+    }
     culprits
 }
 

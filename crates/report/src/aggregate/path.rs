@@ -11,7 +11,7 @@ use super::stacks::Stacks;
 use crate::path::{History, Of, Step, Thread, Wait, What, gain, parts, walk};
 use crate::run::{Blamed, BlamedKind, Frame, GAINS, Lock, PathTaken, RankedBy, RunReport};
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout::logged;
 use uncontended_trace::reader::{LoggedRecord, ProcessRecord, Record, ThreadRecord};
 
@@ -44,16 +44,21 @@ pub(super) fn known(
     if image.end_ticks == 0 {
         return None;
     }
-    let mut history = History { from: 0, threads: Vec::new() };
+    let mut history = History { from: logs.ns(image.start_ticks), threads: Vec::new() };
     for (number, thread) in image.threads.iter().enumerate() {
         history.from = history.from.max(logs.known_from(thread));
         history.threads.push(Thread {
-            start: logs.ns(thread.start_ticks),
+            start: logs.ns(if thread.tid == image.pid {
+                image.start_ticks
+            } else {
+                thread.start_ticks
+            }),
             creator: logs.creator(number),
             waits: logs.waits(thread),
             holds: Vec::new(),
         });
     }
+    history.count_barging();
     let mut codes = HashMap::new();
     Holds { logs, rows }.add(&mut history, &mut codes, (sites, stacks));
     let steps = walk(&history, last);
@@ -96,6 +101,10 @@ impl<'a> Logs<'a> {
         (ticks.saturating_sub(self.record.start_ticks) as f64 * self.record.tick_ns) as u64
     }
 
+    fn span_ns(&self, ticks: u64) -> u64 {
+        (ticks as f64 * self.record.tick_ns) as u64
+    }
+
     /// From when on all waits of a thread are known.
     fn known_from(&self, thread: &ThreadRecord) -> u64 {
         let first = thread.log.entries.first().filter(|_| thread.log.lost > 0);
@@ -133,15 +142,23 @@ impl<'a> Logs<'a> {
         Some((*thread, wait.by_at))
     }
 
-    /// The waits of a thread that do not overlap an earlier one.
+    /// The waits of a thread that do not overlap an earlier one. Those that continue one which timed out are one wait.
     fn waits(&self, thread: &ThreadRecord) -> Vec<Wait> {
         let mut waits: Vec<Wait> = Vec::new();
         for wait in thread.log.waits().filter(|wait| !self.is_over(wait)) {
-            let (began, ended) = (self.ns(wait.began), self.ns(wait.ended));
+            let (mut began, ended) = (self.ns(wait.began), self.ns(wait.ended));
             let by = self.by(wait).map(|(thread, at)| (thread, self.ns(at)));
             let lock = self.locks.get(&wait.lock).copied();
+            if wait.what == logged::CONTINUED
+                && let Some(first) = waits.iter().rposition(|wait| wait.lock == lock)
+            {
+                // What is in between is the return to the mutex.
+                began = waits[first].began;
+                waits.truncate(first);
+            }
             if began <= ended && waits.last().is_none_or(|last| last.ended <= began) {
-                waits.push(Wait { began, ended, lock, by });
+                let (free, by_stack) = (self.span_ns(wait.free), wait.by_stack);
+                waits.push(Wait { began, ended, lock, by, by_stack, free });
             }
         }
         waits
@@ -170,19 +187,29 @@ impl Holds<'_> {
                 *codes.entry((kind, sites.line(stack, stacks))).or_insert(fresh)
             })
         };
+        let mut passes: HashMap<(usize, Option<usize>), Vec<u64>> = HashMap::new();
+        let passed = |wait: &Wait| wait.by.filter(|_| self.is_woken(wait));
+        for wait in history.threads.iter().flat_map(|thread| &thread.waits) {
+            if let Some((by, at)) = passed(wait) {
+                passes.entry((by, wait.lock)).or_default().push(at);
+            }
+        }
+        passes.values_mut().for_each(|passes| passes.sort_unstable());
+        let mut holds: Vec<(usize, (usize, u64, u64))> = Vec::new();
         for (number, thread) in self.logs.image.threads.iter().enumerate() {
             for hold in thread.log.holds().filter(|hold| self.is_to_blame(hold)) {
                 let code = code_of(BlamedKind::Hold, hold.stack);
-                history.threads[number].holds.push((code, ns(hold.began), ns(hold.ended)));
+                holds.push((number, (code, ns(hold.began), ns(hold.ended))));
             }
-            for wait in thread.log.waits().filter(|wait| self.is_to_blame(wait)) {
-                let Some((by, at)) = self.logs.by(wait).filter(|_| self.is_woken(wait)) else {
-                    continue;
-                };
+            for wait in history.threads[number].waits.iter() {
+                let Some((by, at)) = passed(wait) else { continue };
                 let code = code_of(BlamedKind::Wake, wait.by_stack);
-                let since = self.had_since(history, wait, (by, ns(at)));
-                history.threads[by].holds.push((code, since, ns(at)));
+                let passes = passes.get(&(by, wait.lock)).map_or(&[][..], Vec::as_slice);
+                holds.push((by, (code, self.had_since(history, wait, passes, (by, at)), at)));
             }
+        }
+        for (thread, hold) in holds {
+            history.threads[thread].holds.push(hold);
         }
         for thread in &mut history.threads {
             thread.holds.sort_unstable();
@@ -198,20 +225,27 @@ impl Holds<'_> {
         self.row(entry).is_some_and(|lock| lock.class.is_caused_by_holders())
     }
 
-    /// Whether the lock has no holds that can be seen, but threads that pass it on.
-    fn is_woken(&self, wait: &LoggedRecord) -> bool {
-        self.row(wait).is_some_and(|lock| !lock.ended_by.is_empty())
+    /// Whether the lock of a wait has no holds that can be seen, but threads that pass it on.
+    fn is_woken(&self, wait: &Wait) -> bool {
+        let lock = wait.lock.and_then(|row| self.rows.locks.get(row));
+        lock.is_some_and(|lock| lock.class.is_caused_by_holders() && !lock.ended_by.is_empty())
     }
 
-    /// Since when the thread that passed it on had what `wait` was for: at least since the later of the wait's
-    /// beginning and of its own last wait for it.
-    fn had_since(&self, history: &History, wait: &LoggedRecord, (by, at): (usize, u64)) -> u64 {
-        let began = self.logs.ns(wait.began);
+    /// Since when the thread that passed it on at `at` had what `wait` was for: at least since the latest of the wait's
+    /// beginning, of its own last wait for it, and of the last time that it had passed it on.
+    fn had_since(
+        &self,
+        history: &History,
+        wait: &Wait,
+        passes: &[u64],
+        (by, at): (usize, u64),
+    ) -> u64 {
         let waits = &history.threads[by].waits;
         let before = waits.partition_point(|own| own.ended <= at);
-        let row = self.logs.locks.get(&wait.lock).copied();
-        let mut own = waits[..before].iter().rev().take_while(|own| own.ended > began);
-        own.find(|own| own.lock == row).map_or(began, |own| own.ended)
+        let mut own = waits[..before].iter().rev().take_while(|own| own.ended > wait.began);
+        let came = own.find(|own| own.lock == wait.lock).map_or(wait.began, |own| own.ended);
+        let passed = passes.partition_point(|&passed| passed < at).checked_sub(1);
+        came.max(passed.map_or(0, |last| passes[last]))
     }
 }
 
@@ -227,11 +261,13 @@ pub(super) fn rank(report: &mut RunReport, paths: impl Iterator<Item = Option<Kn
             found.extend(path.of(culprit, &process.locks).map(|of| (path, of)));
         }
         for (path, of) in found {
-            let (path_ns, gain_ns) = (path.time(of), gain(&path.history, path.last, of));
             let add = |sum: Option<u64>, ns| Some(sum.unwrap_or(0).saturating_add(ns));
-            culprit.path_ns = add(culprit.path_ns, path_ns);
-            culprit.gain_at_most_ns = add(culprit.gain_at_most_ns, gain_ns);
-            most = most.max(gain_ns as f64 / path.taken().length_ns().max(1) as f64);
+            culprit.path_ns = add(culprit.path_ns, path.time(&of));
+            if path.taken().tells_gains() {
+                let gain_ns = gain(&path.history, path.last, &of);
+                culprit.gain_at_most_ns = add(culprit.gain_at_most_ns, gain_ns);
+                most = most.max(gain_ns as f64 / path.taken().length_ns().max(1) as f64);
+            }
         }
     }
     report.paths = paths.iter().map(|(path, _)| path.taken()).collect();
@@ -244,24 +280,23 @@ pub(super) fn rank(report: &mut RunReport, paths: impl Iterator<Item = Option<Kn
 impl Known {
     /// What a culprit is in this process; none if it is not its.
     fn of(&self, culprit: &Blamed, locks: &[Lock]) -> Option<Of> {
-        let row =
-            || culprit.locks.iter().find_map(|id| locks.iter().position(|lock| lock.id == *id));
+        let rows = locks.iter().enumerate();
+        let rows = rows.filter(|(_, lock)| culprit.locks.contains(&lock.id)).map(|(row, _)| row);
+        let rows: HashSet<usize> = rows.collect();
+        let code = || self.codes.get(&(culprit.kind, culprit.site.as_ref().map(line)));
         match culprit.kind {
-            BlamedKind::Idle => row().map(Of::Handover),
-            kind => row().map(|_| {
-                let code = self.codes.get(&(kind, culprit.site.as_ref().map(line)));
-                Of::Code(code.copied().unwrap_or(usize::MAX))
-            }),
+            _ if rows.is_empty() => None,
+            BlamedKind::Idle => Some(Of::Handover(rows)),
+            BlamedKind::Hold | BlamedKind::Wake => {
+                Some(Of::Code(code().copied().unwrap_or(usize::MAX)))
+            }
         }
     }
 
     /// How long the path is in it.
-    fn time(&self, of: Of) -> u64 {
-        let code = match of {
-            Of::Code(code) => code,
-            Of::Handover(lock) => {
-                return self.length(|what| what == What::Handover(Some(lock)));
-            }
+    fn time(&self, of: &Of) -> u64 {
+        let &Of::Code(code) = of else {
+            return self.length(|what| matches!(what, What::Handover(at) if of.is_handover(at)));
         };
         let parts: Vec<_> = self.history.threads.iter().map(|thread| parts(thread, code)).collect();
         let inside = |step: &Step| {
@@ -286,6 +321,11 @@ impl Known {
             until_ns: self.last.1,
             own_ns: self.length(|what| what == What::Own),
             handed_over_ns: self.length(|what| matches!(what, What::Handover(_))),
+            handovers: self
+                .steps
+                .iter()
+                .filter(|step| matches!(step.what, What::Handover(_)))
+                .count() as u64,
             unknown_ns: self.length(|what| what == What::Unknown),
         }
     }

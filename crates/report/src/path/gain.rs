@@ -7,14 +7,22 @@
 //! as far as the order stays: what would wait then, and did not wait now, is not in the record.
 
 use super::{History, Thread};
+use std::collections::HashSet;
 
 /// What takes no time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Of {
     /// The holds of this code.
     Code(usize),
-    /// The time from a release of this lock until a waiter has it.
-    Handover(usize),
+    /// The time from a release of one of these locks until a waiter has it.
+    Handover(HashSet<usize>),
+}
+
+impl Of {
+    /// Whether it is the time until a waiter has this lock.
+    pub(crate) fn is_handover(&self, lock: Option<usize>) -> bool {
+        matches!((self, lock), (Of::Handover(locks), Some(lock)) if locks.contains(&lock))
+    }
 }
 
 /// The parts of a thread's own time in the holds of `code`, oldest first and apart.
@@ -80,9 +88,9 @@ enum Event {
 }
 
 /// By how much earlier `thread` would have been where it was at `until`, without `of`.
-pub(crate) fn gain(history: &History, (thread, until): (usize, u64), of: Of) -> u64 {
+pub(crate) fn gain(history: &History, (thread, until): (usize, u64), of: &Of) -> u64 {
     let parts_of = |thread: &Thread| match of {
-        Of::Code(code) => parts(thread, code),
+        Of::Code(code) => parts(thread, *code),
         Of::Handover(_) => Vec::new(),
     };
     let mut saved: Vec<Saved> = history
@@ -115,11 +123,7 @@ pub(crate) fn gain(history: &History, (thread, until): (usize, u64), of: Of) -> 
                 let Some((by, by_at)) = wait.by.filter(|&(_, at)| at <= wait.ended) else {
                     continue;
                 };
-                let late = if wait.lock.is_some_and(|lock| of == Of::Handover(lock)) {
-                    wait.ended - by_at
-                } else {
-                    0
-                };
+                let late = if of.is_handover(wait.lock) { wait.ended - by_at } else { 0 };
                 (of_thread, (before + (wait.ended - wait.began)).min(saved[by].at(by_at) + late))
             }
         };

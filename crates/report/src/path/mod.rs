@@ -51,6 +51,10 @@ pub(crate) struct Wait {
     pub(crate) lock: Option<usize>,
     /// The thread that ended it, and when; none if that is unknown.
     pub(crate) by: Option<(usize, u64)>,
+    /// The number of the stack of what ended it.
+    pub(crate) by_stack: u32,
+    /// The part of it during which the lock was free.
+    pub(crate) free: u64,
 }
 
 /// What the path does in a step.
@@ -116,6 +120,28 @@ pub(crate) fn walk(history: &History, (thread, until): (usize, u64)) -> Vec<Step
 }
 
 impl History {
+    /// Moves the ends of waits back to when the waiter might have had the lock: where a lock was released, taken by
+    /// others that barged in, and released again, the wait was for its own wakeup.
+    pub(crate) fn count_barging(&mut self) {
+        let is_awake = |thread: usize, at: u64| {
+            let Some(of) = self.threads.get(thread) else { return false };
+            let before = of.waits.partition_point(|wait| wait.began < at);
+            before.checked_sub(1).is_none_or(|last| of.waits[last].ended <= at)
+        };
+        let free_since = |wait: &Wait| {
+            let since = wait.ended.saturating_sub(wait.free).max(wait.began);
+            let (by, at) = wait.by?;
+            (since < at && is_awake(by, since)).then_some((by, since))
+        };
+        let waits = self.threads.iter().map(|thread| thread.waits.iter().map(free_since));
+        let moved: Vec<Vec<_>> = waits.map(Iterator::collect).collect();
+        for (thread, moved) in self.threads.iter_mut().zip(moved) {
+            for (wait, moved) in thread.waits.iter_mut().zip(moved) {
+                wait.by = moved.or(wait.by);
+            }
+        }
+    }
+
     /// The thread that made this one, and when it was last awake before that one was first seen.
     fn made(&self, thread: usize) -> Option<(usize, u64)> {
         let of = self.threads.get(thread)?;

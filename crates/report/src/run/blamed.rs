@@ -84,6 +84,8 @@ pub struct PathTaken {
     pub own_ns: u64,
     /// From a release or a wakeup until its waiter went on.
     pub handed_over_ns: u64,
+    /// How often that happened.
+    pub handovers: u64,
     /// Waits whose ends have no known cause.
     pub unknown_ns: u64,
 }
@@ -92,6 +94,15 @@ impl PathTaken {
     /// Its length.
     pub fn length_ns(&self) -> u64 {
         self.until_ns.saturating_sub(self.from_ns)
+    }
+
+    /// Whether it says what a change can gain. With many short waits, going to sleep and waking others, which no hold
+    /// contains, may be much of it.
+    pub fn tells_gains(&self) -> bool {
+        const SLEEP_AND_WAKEUP_NS: u64 = 20_000;
+        const MUCH: u64 = 10;
+        let asleep_ns = self.handovers.saturating_mul(SLEEP_AND_WAKEUP_NS);
+        asleep_ns.saturating_mul(MUCH) < self.length_ns()
     }
 }
 

@@ -43,7 +43,8 @@ pub(crate) fn off_path(report: &RunReport) -> Option<String> {
             figures::percent(GAINS)
         )
     };
-    (report.ranked_by == RankedBy::Wait && !report.paths.is_empty()).then(sentence)
+    let is_known = report.culprits.first().is_some_and(|first| first.gain_at_most_ns.is_some());
+    (report.ranked_by == RankedBy::Wait && is_known).then(sentence)
 }
 
 /// A larger share without a culprit is said.

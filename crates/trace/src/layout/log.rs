@@ -33,6 +33,8 @@ pub mod logged {
     pub const HOLD: u32 = 1;
     /// A wait for another thread's end.
     pub const JOIN: u32 = 2;
+    /// A wait for a lock that continues the thread's last one for it, which timed out.
+    pub const CONTINUED: u32 = 3;
 }
 
 /// A wait or a hold that ended.
@@ -47,6 +49,8 @@ pub struct Logged {
     pub by_at: AtomicU64,
     /// The handle of the thread whose end it was for.
     pub joined: AtomicU64,
+    /// The part of the wait during which the lock was free.
+    pub free: AtomicU64,
     /// The lock; 0 if it was for another thread's end.
     pub lock: AtomicU32,
     /// Stack of the call that waited or acquired; 0 if unknown.
@@ -58,5 +62,5 @@ pub struct Logged {
     /// One of [`logged`].
     pub what: AtomicU32,
     /// Keeps the size a unit.
-    pub spare: [AtomicU32; 3],
+    pub spare: AtomicU32,
 }
