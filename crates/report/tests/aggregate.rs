@@ -4,11 +4,13 @@ mod written;
 
 use std::mem::offset_of;
 use std::time::Instant;
-use uncontended_report::aggregate::report;
+use uncontended_report::aggregate::{Event, report, timeline};
 use uncontended_report::facts::{Facts, FutexFacts, FutexThread, ThreadFacts, Unrecorded};
-use uncontended_report::run::{Class, Frame, IdleCause, Kind, Thread};
+use uncontended_report::perfetto;
+use uncontended_report::run::{Class, Frame, IdleCause, Kind, PathTaken, Span, Thread};
 use uncontended_testkit::{Random, repetitions};
-use uncontended_trace::layout::{self, Cell, Cold, Lock, UNIT};
+use uncontended_trace::layout::{self, Cell, Cold, Lock, Process, UNIT, logged};
+use uncontended_trace::reader::LoggedRecord;
 use written::*;
 
 #[test]
@@ -338,6 +340,29 @@ fn small() -> Writer {
             writer.holds(cell, 500, 10);
             writer.waited(cell, 1000, 500, [stack, stack]);
         }
+        let by = writer.get(process, offset_of!(Process, threads));
+        let wait = |what: u32| {
+            let (began, ended) = (2_000 + 300 * u64::from(what), 2_200 + 300 * u64::from(what));
+            let lock = writer.get(process, offset_of!(Process, locks));
+            let by_at = ended - 10;
+            LoggedRecord {
+                what,
+                began,
+                ended,
+                by_at,
+                joined: 77,
+                free: 20,
+                lock,
+                stack,
+                by,
+                by_stack: stack,
+            }
+        };
+        let entries: Vec<LoggedRecord> = (0..4).chain(0..4).map(wait).collect();
+        writer.logs(thread, &entries);
+        writer.word(thread, offset_of!(layout::Thread, handle), 77);
+        writer.word(process, offset_of!(Process, end_ticks), 9_000);
+        writer.half(process, offset_of!(Process, ended_by), thread);
     }
     writer
 }
@@ -363,8 +388,66 @@ fn a_record_with_any_bytes_changed_gives_a_report_or_an_error() {
         }
         bytes.truncate(bytes.len() - random(2) * random(good.len()));
         let made = report(&bytes, facts(), &mut Plain::default());
-        reports += u64::from(made.is_ok_and(|report| serde_json::to_vec(&report).is_ok()));
+        let timelines = timeline(&bytes, &facts(), &mut Plain::default());
+        let (Ok(made), Ok(timelines)) = (made, timelines) else { continue };
+        perfetto::render(&made, &timelines);
+        reports += u64::from(serde_json::to_vec(&made).is_ok());
     }
     println!("{reports} reports");
     assert!(reports > rounds / 4);
+}
+
+/// Ticks are half a nanosecond, from 1000 on: the worker waits for a hold of the other one, and the main thread for the
+/// worker's end.
+#[test]
+fn the_path_leads_from_the_end_through_joins_and_holds() {
+    let mut writer = Writer::new();
+    let process = writer.process(7);
+    let lock = writer.lock(process, 0xabc0, layout::kind::MUTEX);
+    let [main, worker, other] = [7, 8, 9].map(|tid| writer.thread(process, tid));
+    let held = writer.cell(other, lock, 1);
+    let cell = writer.cell(worker, lock, 1);
+    writer.waited(cell, 4_000, 0, [0, 0]);
+    let ns = |ns: u64| 1_000 + 2 * ns;
+    for (thread, start) in [(main, 0), (worker, 100), (other, 200)] {
+        writer.word(thread, offset_of!(layout::Thread, start_ticks), ns(start));
+    }
+    writer.word(process, offset_of!(Process, start_ticks), ns(0));
+    writer.word(process, offset_of!(Process, end_ticks), ns(5_000));
+    writer.half(process, offset_of!(Process, ended_by), main);
+    writer.word(worker, offset_of!(layout::Thread, handle), 77);
+    writer.word(worker, offset_of!(layout::Thread, end_ticks), ns(4_000));
+    let (what, began, ended) = (logged::JOIN, ns(300), ns(4_100));
+    writer.logs(main, &[LoggedRecord { what, began, ended, joined: 77, ..Default::default() }]);
+    let (began, ended, by_at, by) = (ns(1_000), ns(3_000), ns(2_900), held);
+    let wait = LoggedRecord { began, ended, by_at, by, lock, ..Default::default() };
+    writer.logs(worker, &[wait]);
+    let (what, began, ended) = (logged::HOLD, ns(250), ns(2_900));
+    writer.logs(other, &[LoggedRecord { what, began, ended, lock, ..Default::default() }]);
+
+    let made = report(&writer.bytes, facts(), &mut Plain::default()).unwrap();
+    let path = PathTaken {
+        pid: 7,
+        from_ns: 0,
+        until_ns: 5_000,
+        own_ns: 4_800,
+        handed_over_ns: 100 + 100,
+        handovers: 2,
+        unknown_ns: 0,
+    };
+    assert_eq!(made.paths, [path]);
+    let timelines = timeline(&writer.bytes, &facts(), &mut Plain::default()).unwrap();
+    let event = |what, tid, lock, (at_ns, end): (u64, u64), by| Event {
+        what,
+        tid,
+        lock,
+        at_ns,
+        ns: end - at_ns,
+        by,
+        code: None,
+    };
+    let join = event(Span::Wait, 7, None, (300, 4_100), Some((8, 4_000)));
+    let wait = event(Span::Wait, 8, Some(0), (1_000, 3_000), Some((9, 2_900)));
+    let hold = event(Span::Hold, 9, Some(0), (250, 2_900), None);
+    assert_eq!(timelines[0].events, [join, wait, hold]);
 }

@@ -156,7 +156,7 @@ impl<'a> Logs<'a> {
                 began = waits[first].began;
                 waits.truncate(first);
             }
-            if began <= ended && waits.last().is_none_or(|last| last.ended <= began) {
+            if began < ended && waits.last().is_none_or(|last| last.ended <= began) {
                 let (free, by_stack) = (self.span_ns(wait.free), wait.by_stack);
                 waits.push(Wait { began, ended, lock, by, by_stack, free });
             }

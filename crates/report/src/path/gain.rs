@@ -35,7 +35,7 @@ pub(crate) fn parts(thread: &Thread, code: usize) -> Vec<(u64, u64)> {
         .collect();
     holds.sort_unstable();
     let mut parts = Vec::new();
-    let mut done = 0;
+    let mut done = thread.start;
     for (from, to) in holds {
         let mut from = from.max(done);
         let first = thread.waits.partition_point(|wait| wait.ended <= from);

@@ -104,14 +104,14 @@ pub(crate) fn walk(history: &History, (thread, until): (usize, u64)) -> Vec<Step
         };
         left[thread].0 = before - 1;
         push(thread, wait.ended, at, What::Own);
-        let end = wait.ended.min(at);
-        match wait.by.filter(|&(_, by_at)| by_at <= end) {
+        // A thread that does something in the middle of its wait contradicts itself.
+        match wait.by.filter(|&(_, by_at)| by_at <= wait.ended && wait.ended <= at) {
             Some((by, by_at)) => {
-                push(thread, by_at, end, What::Handover(wait.lock));
+                push(thread, by_at, wait.ended, What::Handover(wait.lock));
                 (thread, at) = (by, by_at);
             }
             None => {
-                push(thread, wait.began, end, What::Unknown);
+                push(thread, wait.began, wait.ended.min(at), What::Unknown);
                 at = wait.began;
             }
         }

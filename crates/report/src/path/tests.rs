@@ -253,10 +253,11 @@ fn histories_that_contradict_themselves_end() {
     for _ in 0..repetitions("histories that contradict themselves", 2_000, 20_000) {
         let count = 1 + random.below(4) as usize;
         let thread = |random: &mut Random| {
+            let start = random.below(30);
             let mut waits: Vec<Wait> = Vec::new();
             for _ in 0..random.below(6) {
-                let began = waits.last().map_or(0, |wait| wait.ended) + random.below(4);
-                let ended = began + random.below(10);
+                let began = waits.last().map_or(start, |wait| wait.ended) + random.below(4);
+                let ended = began + 1 + random.below(10);
                 let by = (random.below(3) > 0)
                     .then(|| (random.below(count as u64) as usize, random.below(60)));
                 waits.push(Wait { began, ended, lock: Some(0), by, by_stack: 0, free: 0 });
@@ -265,16 +266,24 @@ fn histories_that_contradict_themselves_end() {
             let holds = (0..random.below(4))
                 .map(|_| (random.below(2) as usize, random.below(50), random.below(50)))
                 .collect();
-            Thread { start: random.below(50), creator, waits, holds }
+            Thread { start, creator, waits, holds }
         };
-        let threads: Vec<Thread> = (0..count).map(|_| thread(&mut random)).collect();
+        let mut threads: Vec<Thread> = (0..count).map(|_| thread(&mut random)).collect();
+        // A record has no ends from before the wait, or before their thread was seen.
+        let starts: Vec<u64> = threads.iter().map(|thread| thread.start).collect();
+        for wait in threads.iter_mut().flat_map(|thread| &mut thread.waits) {
+            wait.by = wait.by.filter(|&(by, at)| at >= wait.began && at >= starts[by]);
+        }
         let history = History { from: random.below(20), threads };
         let steps = walk(&history, (0, 60));
         assert!(steps.iter().all(|step| step.from < step.to && step.from >= history.from));
         let length: u64 = steps.iter().map(|step| step.to - step.from).sum();
         assert!(length <= 60, "{steps:?}");
-        for of in [Of::Code(0), Of::Code(1), Of::Handover([0].into())] {
-            gain(&history, (0, 60), &of);
+        for code in [0, 1] {
+            let (gain, path) =
+                (gain(&history, (0, 60), &Of::Code(code)), in_holds(&history, &steps, code));
+            assert!(gain <= path, "{gain} of {path}: {history:?}");
         }
+        gain(&history, (0, 60), &Of::Handover([0].into()));
     }
 }

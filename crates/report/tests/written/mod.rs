@@ -8,8 +8,9 @@ use uncontended_report::facts::Facts;
 use uncontended_report::run::{Frame, RunReport};
 use uncontended_trace::histogram::{COARSE, FINE};
 use uncontended_trace::layout::{
-    self, Cell, Cold, Extreme, Header, Lock, Module, Process, Stack, UNIT,
+    self, Cell, Cold, Extreme, Header, Lock, LogPart, Logged, Module, Process, Stack, UNIT,
 };
+use uncontended_trace::reader::LoggedRecord;
 use uncontended_trace::setup::Setup;
 
 /// A record under construction. Entries are named by their units.
@@ -113,6 +114,37 @@ impl Writer {
         self.word(cell, offset_of!(Cell, acquisitions), acquisitions);
         self.push(thread, offset_of!(layout::Thread, cells), cell, offset_of!(Cell, next));
         cell
+    }
+
+    /// Gives a thread a log of these waits and holds.
+    pub(crate) fn logs(&mut self, thread: u32, entries: &[LoggedRecord]) {
+        let part = self.entry(size_of::<LogPart>());
+        self.half(thread, offset_of!(layout::Thread, log), part);
+        self.half(part, offset_of!(LogPart, after), part);
+        self.half(part, offset_of!(LogPart, noted), entries.len() as u32);
+        for (nth, entry) in entries.iter().enumerate() {
+            let at = offset_of!(LogPart, entries) + nth * size_of::<Logged>();
+            let words = [
+                (offset_of!(Logged, began), entry.began),
+                (offset_of!(Logged, ended), entry.ended),
+                (offset_of!(Logged, by_at), entry.by_at),
+                (offset_of!(Logged, joined), entry.joined),
+                (offset_of!(Logged, free), entry.free),
+            ];
+            let halves = [
+                (offset_of!(Logged, what), entry.what),
+                (offset_of!(Logged, lock), entry.lock),
+                (offset_of!(Logged, stack), entry.stack),
+                (offset_of!(Logged, by), entry.by),
+                (offset_of!(Logged, by_stack), entry.by_stack),
+            ];
+            for (field, value) in words {
+                self.word(part, at + field, value);
+            }
+            for (field, value) in halves {
+                self.half(part, at + field, value);
+            }
+        }
     }
 
     pub(crate) fn holds(&mut self, cell: u32, ticks: u64, count: u32) {
