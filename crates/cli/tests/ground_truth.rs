@@ -270,6 +270,41 @@ fn the_path_leads_to_the_hold_that_all_waited_for() {
     }
 }
 
+#[test]
+fn the_slowest_calls_are_told_from_the_median_ones() {
+    const NAME: &str = "the_slowest_calls_are_told_from_the_median_ones";
+    let program = Program::compile("spans", &["-O1"]);
+    let tried = Command::new(env!("CARGO_BIN_EXE_unc"))
+        .args(["run", "--quiet", "--no-history", "--span", "main", "--"])
+        .arg(program.path())
+        .output()
+        .expect("unc can be started");
+    let said = String::from_utf8_lossy(&tried.stderr).into_owned();
+    if said.contains("--span cannot watch") {
+        return uncontended_testkit::skip(&NAME, &said.trim());
+    }
+    let report = check_by(&["--span", "request"], "spans", &[], 0);
+    let spans = &report["spans"];
+    assert_eq!((&spans["count"], &spans["lost"]), (&2_000.into(), &0.into()), "{spans}");
+    let compact_of = |group: &str| {
+        let parts = spans[group]["parts"].as_array().expect("parts");
+        let mut of = parts.iter().filter(|part| part["site"]["function"] == "compact");
+        of.next().and_then(|part| part["ns"].as_u64()).unwrap_or(0)
+    };
+    // At most four calls of each thread waited for a compaction; twenty are among the slowest.
+    let (slowest, median) = (&spans["slowest"], &spans["median"]);
+    assert_eq!((&slowest["count"], &median["count"]), (&20.into(), &20.into()));
+    assert!(compact_of("slowest") > 2_000_000, "{spans:#}");
+    assert_eq!(compact_of("median"), 0, "{spans:#}");
+    for group in [slowest, median] {
+        let parts = group["parts"].as_array().unwrap().iter().map(|part| &part["ns"]);
+        let rest = ["own_ns", "handed_over_ns", "unknown_ns"].map(|part| &group[part]);
+        let sum: u64 = parts.chain(rest).filter_map(Value::as_u64).sum();
+        let whole = group["ns"].as_u64().unwrap();
+        assert!(whole.abs_diff(sum) <= whole / 10 + 10, "{group:#}: the parts sum to {sum}");
+    }
+}
+
 /// If holds take a part less time, the gain is at least that part of the gain at most, and at most that part of their
 /// time on the path.
 #[test]

@@ -44,6 +44,38 @@ pub struct Facts {
     /// Patterns of functions, files and modules that implement locks (`--skip-frames`).
     #[serde(default)]
     pub skip_frames: Vec<String>,
+    /// The calls of one function (`--span`).
+    #[serde(default)]
+    pub spans: Option<SpanFacts>,
+}
+
+/// The calls of one function.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SpanFacts {
+    /// Its name, as given.
+    pub function: String,
+    /// The newest calls that have returned, in the order of their ends.
+    pub spans: Vec<SpanFact>,
+    /// How many there were before these.
+    pub earlier: u64,
+    /// Calls and returns that came too fast to follow.
+    pub lost: u64,
+    /// What watching adds to a call, measured at the start.
+    #[serde(default)]
+    pub cost_ns: Option<u64>,
+}
+
+/// One call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpanFact {
+    /// The process.
+    pub pid: u32,
+    /// The thread.
+    pub tid: u32,
+    /// From the start of the program to the call.
+    pub began_ns: u64,
+    /// From the start of the program to the return.
+    pub ended_ns: u64,
 }
 
 /// A command that used the program, and whose end ended it.

@@ -18,6 +18,7 @@ mod pieces;
 pub mod power;
 pub mod rows;
 pub mod run;
+mod spans;
 pub mod svg;
 pub mod terminal;
 pub mod terms;

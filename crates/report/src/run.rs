@@ -8,9 +8,11 @@
 
 mod blamed;
 mod cycles;
+mod spans;
 
 pub use blamed::{Blame, Blamed, BlamedKind, GAINS, PathTaken, RankedBy, WaitedIn};
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
+pub use spans::{SpanGroup, SpanPart, Spans};
 
 use crate::facts::LoadFacts;
 use serde::{Deserialize, Serialize};
@@ -54,6 +56,9 @@ pub struct RunReport {
     /// The path that set the length of each process that ended by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathTaken>,
+    /// The calls of one function (`--span`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spans: Option<Spans>,
     /// Cycles of threads that waited for each other when the run ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deadlocks: Vec<Deadlock>,

@@ -31,6 +31,19 @@ pub const TERMS: &[Group] = &[
         ],
     ),
     (
+        "Calls of a function (--span)",
+        &[
+            ("slowest", "the mean of the slowest 1 % of the calls, and of its parts"),
+            ("median", "the same of as many calls in the middle"),
+            (
+                "where, what",
+                "as for culprits: what the call's thread waited for, directly or through other threads",
+            ),
+            ("other work", "the rest: the threads on its path ran, slept or waited for input"),
+            ("between threads", "after a release or a wakeup, until the waiter went on"),
+        ],
+    ),
+    (
         "Locks",
         &[
             ("lock", "a number for this run; everything that refers to the lock uses it"),

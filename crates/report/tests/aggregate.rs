@@ -5,7 +5,9 @@ mod written;
 use std::mem::offset_of;
 use std::time::Instant;
 use uncontended_report::aggregate::{Event, report, timeline};
-use uncontended_report::facts::{Facts, FutexFacts, FutexThread, ThreadFacts, Unrecorded};
+use uncontended_report::facts::{
+    Facts, FutexFacts, FutexThread, SpanFact, SpanFacts, ThreadFacts, Unrecorded,
+};
 use uncontended_report::perfetto;
 use uncontended_report::run::{Class, Frame, IdleCause, Kind, PathTaken, Span, Thread};
 use uncontended_testkit::{Random, repetitions};
@@ -425,7 +427,12 @@ fn the_path_leads_from_the_end_through_joins_and_holds() {
     let (what, began, ended) = (logged::HOLD, ns(250), ns(2_900));
     writer.logs(other, &[LoggedRecord { what, began, ended, lock, ..Default::default() }]);
 
-    let made = report(&writer.bytes, facts(), &mut Plain::default()).unwrap();
+    // The first one is of a thread that took no lock.
+    let span = |tid, began_ns, ended_ns| SpanFact { pid: 7, tid, began_ns, ended_ns };
+    let calls = vec![span(10, 900, 950), span(8, 900, 3_050)];
+    let function = "work".to_owned();
+    let spans = Some(SpanFacts { function, spans: calls, earlier: 5, lost: 2, cost_ns: Some(9) });
+    let made = report(&writer.bytes, Facts { spans, ..facts() }, &mut Plain::default()).unwrap();
     let path = PathTaken {
         pid: 7,
         from_ns: 0,
@@ -436,6 +443,14 @@ fn the_path_leads_from_the_end_through_joins_and_holds() {
         unknown_ns: 0,
     };
     assert_eq!(made.paths, [path]);
+    let spans = made.spans.unwrap();
+    assert_eq!((spans.count, spans.not_kept, spans.lost, spans.max_ns), (2, 5, 2, 2_150));
+    let slowest = &spans.slowest;
+    // Its own 50 ns after the wait, and the other thread's hold since the call; no culprit has caused any of it.
+    let parts = [slowest.own_ns, slowest.handed_over_ns, slowest.unknown_ns];
+    assert_eq!((slowest.count, slowest.ns, parts), (1, 2_150, [2_050, 100, 0]));
+    let median = &spans.median;
+    assert_eq!((median.count, median.ns, median.own_ns), (1, 50, 50));
     let timelines = timeline(&writer.bytes, &facts(), &mut Plain::default()).unwrap();
     let event = |what, tid, lock, (at_ns, end): (u64, u64), by| Event {
         what,

@@ -191,6 +191,34 @@ impl Dice {
         }
     }
 
+    fn spans(&mut self) -> Spans {
+        let group = |random: &mut Self| SpanGroup {
+            count: random.number(),
+            ns: random.number(),
+            parts: (0..random.below(4)).map(|_| random.span_part()).collect(),
+            own_ns: random.number(),
+            handed_over_ns: random.number(),
+            unknown_ns: random.number(),
+        };
+        Spans {
+            function: self.text(),
+            count: self.number(),
+            not_kept: self.number(),
+            lost: self.number(),
+            cost_ns: self.maybe(Dice::number),
+            p50_ns: self.number(),
+            p99_ns: self.number(),
+            max_ns: self.number(),
+            slowest: group(self),
+            median: group(self),
+        }
+    }
+
+    fn span_part(&mut self) -> SpanPart {
+        let Blamed { site, kind, wait_ns: ns, .. } = self.blamed();
+        SpanPart { culprit: self.below(9), site, kind, ns }
+    }
+
     fn path(&mut self, pid: u32) -> PathTaken {
         PathTaken {
             pid,
@@ -249,6 +277,7 @@ impl Dice {
         report.culprits = (0..self.below(7)).map(|_| self.blamed()).collect();
         report.ranked_by = [RankedBy::Wait, RankedBy::Gain][self.below(2) as usize];
         let pids: Vec<u32> = report.processes.iter().map(|process| process.pid).collect();
+        report.spans = self.maybe(Dice::spans);
         report.paths = pids.into_iter().map(|pid| self.path(pid)).collect();
         report.deadlocks = (0..self.below(3)).map(|_| self.deadlock()).collect();
         report.coverage.unseen.push(self.text());

@@ -1,7 +1,8 @@
-//! Tracepoints of a program and its descendants, through perf events.
+//! Tracepoints of a program and its descendants, and instructions of files, through perf events.
 //!
 //! # Contract
-//! [`Watch::open`] arms tracepoints for the programs that this thread starts from then on, beginning with their `exec`.
+//! [`Watch::open`] arms points for the programs that this thread starts from then on, beginning with their `exec`;
+//! instructions in all programs that run the file, at once.
 //! [`Watch::drain`] returns the samples since the last call; samples that the rings had no room for are counted.
 //! # State
 //! One ring of [`RING_PAGES`] pages per CPU, shared by all tracepoints: the kernel writes at `data_head`, we read at
@@ -15,6 +16,7 @@
 //! # Sources
 //! perf_event_open(2); the kernel's ends of the edges: `perf_output_put_handle`, `perf_output_begin`.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
@@ -23,7 +25,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const RING_PAGES: usize = 128;
 const TYPE_TRACEPOINT: u32 = 2;
-const SAMPLE: u64 = 1 << 1 | 1 << 2 | 1 << 5 | 1 << 10; // thread, time, call chain, raw
+const SAMPLE: u64 = 1 << 1 | 1 << 2 | 1 << 5 | 1 << 6; // thread, time, call chain, number of the event
+const OF_CODE: u64 = SAMPLE | 1 << 12 | 1 << 13; // and registers, top of the stack
+/// The stack pointer; on AArch64, before it, the link register.
+const REGISTERS: u64 = if cfg!(target_arch = "x86_64") { 1 << 7 } else { 1 << 30 | 1 << 31 };
+const ABI_64: u64 = 2;
 const DISABLED: u64 = 1;
 const INHERIT: u64 = 1 << 1;
 const ENABLE_ON_EXEC: u64 = 1 << 12;
@@ -33,6 +39,8 @@ const USE_CLOCK: u64 = 1 << 25;
 const FLAG_CLOEXEC: libc::c_ulong = 1 << 3;
 const SET_OUTPUT: libc::c_ulong = 0x2405;
 const SET_FILTER: libc::c_ulong = 0x4008_2406;
+const EVENT_ID: libc::c_ulong = 0x8008_2407;
+
 const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;
 const HEAD_AT: usize = 1024;
@@ -66,22 +74,31 @@ struct Attributes {
 }
 const _: () = assert!(size_of::<Attributes>() == 112);
 
-/// A tracepoint to watch.
+/// Where a point is.
+#[derive(Debug, Clone, Copy)]
+pub enum Place<'a> {
+    /// A tracepoint with this number (see [`crate::tracefs`]).
+    Tracepoint(u64),
+    /// The instruction at this offset in a file.
+    Code(&'a CStr, u64),
+}
+
+/// A point to watch.
 #[derive(Debug, Clone, Copy)]
 pub struct Point<'a> {
-    /// Its number (see [`crate::tracefs`]).
-    pub id: u64,
+    /// Where it is.
+    pub place: Place<'a>,
     /// A condition on its fields: only matching events count.
-    pub filter: Option<&'a std::ffi::CStr>,
+    pub filter: Option<&'a CStr>,
     /// Whether to take the user's call chain, by frame pointers.
     pub chain: bool,
 }
 
-/// An event at a tracepoint.
+/// An event at a point.
 #[derive(Debug)]
 pub struct Sample {
-    /// The number of its [`Point`].
-    pub id: u64,
+    /// Which of the points it was.
+    pub point: usize,
     /// The process.
     pub pid: u32,
     /// The thread.
@@ -90,9 +107,27 @@ pub struct Sample {
     pub time_ns: u64,
     /// The user call chain, innermost first; the innermost address is that of the call itself.
     pub chain: Vec<u64>,
+    /// The thread's registers at an instruction; none at tracepoints and in 32-bit programs.
+    pub registers: Option<Registers>,
 }
 
-/// Armed tracepoints.
+/// What tells the call of a function from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Registers {
+    /// The stack pointer.
+    pub stack: u64,
+    /// At the first instruction of a function: where it returns to.
+    pub returns_to: u64,
+}
+
+impl Registers {
+    /// At the first instruction of a function: the stack pointer when it has returned.
+    pub fn stack_at_return(self) -> u64 {
+        self.stack + if cfg!(target_arch = "x86_64") { 8 } else { 0 }
+    }
+}
+
+/// Armed points.
 #[derive(Debug)]
 pub struct Watch {
     rings: Vec<Ring>,
@@ -106,6 +141,9 @@ struct Ring {
     page: usize,
     /// The events that write here; the first one owns the mapping.
     events: Vec<File>,
+    /// The kernel's number of each event, and the point that it is at.
+    ids: Vec<(u64, usize)>,
+    cpu: i32,
 }
 
 impl Watch {
@@ -127,6 +165,18 @@ impl Watch {
         Ok(Watch { rings, lost: 0 })
     }
 
+    /// Watches the instruction at this offset in a file as well: at each CPU, as point number `point`.
+    ///
+    /// # Errors
+    /// Those of `perf_event_open`.
+    pub fn add(&mut self, path: &CStr, offset: u64, point: usize) -> io::Result<()> {
+        let added = Point { place: Place::Code(path, offset), filter: None, chain: false };
+        for ring in &mut self.rings {
+            ring.add(&added, point)?;
+        }
+        Ok(())
+    }
+
     /// Passes on the samples since the last call, in order of time only within each CPU.
     pub fn drain(&mut self, mut take: impl FnMut(Sample)) {
         for ring in &mut self.rings {
@@ -134,7 +184,7 @@ impl Watch {
         }
     }
 
-    /// Disarms the tracepoints in another process. At the last close of a tracepoint the kernel waits until no CPU can
+    /// Disarms the points in another process. At the last close of a tracepoint the kernel waits until no CPU can
     /// still be in it, about thirty milliseconds, which the caller should not wait for. That process has no other
     /// descriptor, so it keeps no pipe open, and it exits by itself.
     pub fn close_aside(self) {
@@ -163,12 +213,13 @@ impl Watch {
 
 impl Ring {
     fn open(points: &[Point<'_>], cpu: i32) -> io::Result<Self> {
-        let mut events: Vec<File> = Vec::new();
-        for point in points {
+        let (mut events, mut ids): (Vec<File>, Vec<(u64, usize)>) = (Vec::new(), Vec::new());
+        for (number, point) in points.iter().enumerate() {
             let event = open_event(point, cpu)?;
             if let Some(filter) = point.filter {
                 control(&event, SET_FILTER, filter.as_ptr() as libc::c_ulong)?;
             }
+            ids.push((id_of(&event)?, number));
             events.push(event);
         }
         // SAFETY: a number (L1).
@@ -194,7 +245,16 @@ impl Ring {
             // Only an event with a mapping can receive the others' output.
             control(event, SET_OUTPUT, fd as libc::c_ulong)?;
         }
-        Ok(Ring { base, page, events })
+        Ok(Ring { base, page, events, ids, cpu })
+    }
+
+    fn add(&mut self, point: &Point<'_>, number: usize) -> io::Result<()> {
+        let event = open_event(point, self.cpu)?;
+        let fd = self.events.first().map_or(-1, AsRawFd::as_raw_fd);
+        self.ids.push((id_of(&event)?, number));
+        control(&event, SET_OUTPUT, fd as libc::c_ulong)?;
+        self.events.push(event);
+        Ok(())
     }
 
     fn word(&self, at: usize) -> &AtomicU64 {
@@ -219,7 +279,7 @@ impl Ring {
             }
             let body = self.bytes(tail + 8, size as usize - 8);
             match kind {
-                RECORD_SAMPLE => sample(&body).into_iter().for_each(&mut *take),
+                RECORD_SAMPLE => sample(&body, &self.ids).into_iter().for_each(&mut *take),
                 RECORD_LOST => lost += number(&body, 8, 8),
                 _ => {}
             }
@@ -255,21 +315,62 @@ impl Drop for Ring {
     }
 }
 
+/// The registers and the top of the stack, in the part of a record behind the fields of [`SAMPLE`].
+fn registers(body: &[u8]) -> Option<Registers> {
+    if number(body, 0, 8) != ABI_64 {
+        return None; // None at all, or those of a 32-bit program.
+    }
+    if cfg!(target_arch = "x86_64") {
+        // The return address is on the stack: the size of what was copied, and then that.
+        let has_top = number(body, 16, 8) == 8 && body.len() >= 32;
+        let of = Registers { stack: number(body, 8, 8), returns_to: number(body, 24, 8) };
+        has_top.then_some(of)
+    } else {
+        Some(Registers { stack: number(body, 16, 8), returns_to: number(body, 8, 8) })
+    }
+}
+
+/// The kernel's number of an event.
+fn id_of(event: &File) -> io::Result<u64> {
+    let mut id = 0u64;
+    control(event, EVENT_ID, &raw mut id as libc::c_ulong)?;
+    Ok(id)
+}
+
+/// The number by which the kernel knows probes of functions.
+fn type_of_probes() -> io::Result<u32> {
+    let text = std::fs::read_to_string("/sys/bus/event_source/devices/uprobe/type")?;
+    text.trim().parse().map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
 fn open_event(point: &Point<'_>, cpu: i32) -> io::Result<File> {
     let chain = if point.chain { NO_KERNEL_CHAIN } else { NO_KERNEL_CHAIN | NO_USER_CHAIN };
+    let (kind, config, path, offset) = match point.place {
+        Place::Tracepoint(number) => (TYPE_TRACEPOINT, number, 0, 0),
+        Place::Code(path, offset) => (type_of_probes()?, 0, path.as_ptr() as u64, offset),
+    };
+    // A probe cannot be inherited: the kernel would look for its path in the memory of the thread that forks, and
+    // refuse the fork.
+    let is_probe = kind != TYPE_TRACEPOINT;
+    let (scope, of) = if is_probe { (0, -1) } else { (DISABLED | INHERIT | ENABLE_ON_EXEC, 0) };
+    let (sample_regs_user, sample_stack_user) = if is_probe { (REGISTERS, 8) } else { (0, 0) };
     let attributes = Attributes {
-        kind: TYPE_TRACEPOINT,
+        kind,
         size: size_of::<Attributes>() as u32,
-        config: point.id,
+        config,
+        config_1: path,
+        config_2: offset,
         sample_period: 1,
-        sample_type: SAMPLE,
-        flags: DISABLED | INHERIT | ENABLE_ON_EXEC | USE_CLOCK | chain,
+        sample_type: if is_probe { OF_CODE } else { SAMPLE },
+        sample_regs_user,
+        sample_stack_user,
+        flags: scope | USE_CLOCK | chain,
         clock: libc::CLOCK_MONOTONIC,
         ..Attributes::default()
     };
-    // SAFETY: `attributes` has the size that it states (L2).
+    // SAFETY: `attributes` has the size that it states (L2), and a path in it ends in NUL (L7).
     let fd =
-        unsafe { libc::syscall(libc::SYS_perf_event_open, &attributes, 0, cpu, -1, FLAG_CLOEXEC) };
+        unsafe { libc::syscall(libc::SYS_perf_event_open, &attributes, of, cpu, -1, FLAG_CLOEXEC) };
     match RawFd::try_from(fd) {
         // SAFETY: a new descriptor (L4).
         Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
@@ -278,7 +379,7 @@ fn open_event(point: &Point<'_>, cpu: i32) -> io::Result<File> {
 }
 
 fn control(event: &File, request: libc::c_ulong, argument: libc::c_ulong) -> io::Result<()> {
-    // SAFETY: both requests that are made take a descriptor (L1) or a string (L7).
+    // SAFETY: the requests that are made take a descriptor (L1), a string (L7) or room for a number (L2).
     match unsafe { libc::ioctl(event.as_raw_fd(), request as _, argument) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -286,15 +387,17 @@ fn control(event: &File, request: libc::c_ulong, argument: libc::c_ulong) -> io:
 }
 
 /// A record with the fields of [`SAMPLE`].
-fn sample(body: &[u8]) -> Option<Sample> {
-    let links = usize::try_from(number(body, 16, 8)).ok()?;
-    let raw = 24_usize.checked_add(links.checked_mul(8)?)?;
-    body.get(raw..raw + 6)?;
+fn sample(body: &[u8], ids: &[(u64, usize)]) -> Option<Sample> {
+    let links = usize::try_from(number(body, 24, 8)).ok()?;
+    let end = 32_usize.checked_add(links.checked_mul(8)?)?;
+    body.get(..end)?;
     let chain = (0..links)
-        .map(|link| number(body, 24 + link * 8, 8))
+        .map(|link| number(body, 32 + link * 8, 8))
         .filter(|&address| address < FIRST_MARK);
+    let id = number(body, 16, 8);
     Some(Sample {
-        id: number(body, raw + 4, 2),
+        point: ids.iter().find(|known| known.0 == id)?.1,
+        registers: registers(body.get(end..)?),
         pid: number(body, 0, 4) as u32,
         tid: number(body, 4, 4) as u32,
         time_ns: number(body, 8, 8),

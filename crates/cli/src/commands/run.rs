@@ -23,6 +23,7 @@ Examples:
                                                 observe a server while a client uses it
   unc run --lock-order -- ./program             which locks are taken in different orders?
   unc run --skip-frames 'mylock_*' -- ./program name locks by the code that calls mylock_…
+  unc run --span handle_request -- ./server     what did its slowest calls wait for?
   unc run --trace run.unc -- ./program          keep the record for `unc report run.unc`
 
 The program keeps its own input, output, signals and file descriptors. Ctrl-C and kill are passed on to it; \
@@ -68,6 +69,9 @@ pub(crate) struct Arguments {
     /// for any characters (repeatable)
     #[arg(long, value_name = "PATTERN")]
     skip_frames: Vec<String>,
+    /// Follow the calls of FUNCTION in the program: what the slowest 1 % waited for, and the median ones (needs root)
+    #[arg(long, value_name = "FUNCTION")]
+    span: Option<String>,
     /// Show the N costliest locks
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
@@ -107,6 +111,7 @@ impl Arguments {
             trace: self.trace,
             only: self.only,
             skip_frames: self.skip_frames,
+            span: self.span,
             top: self.top,
             no_history: self.no_history,
             quiet: self.quiet,

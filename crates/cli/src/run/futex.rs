@@ -9,17 +9,18 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::time::Duration;
 use uncontended_report::aggregate::Symbols;
 use uncontended_report::facts::{FutexFacts, FutexThread};
 use uncontended_report::run::{Frame, FutexSite};
-use uncontended_sys::perf::{Point, Sample, Watch};
+use uncontended_sys::perf::{Place, Point, Sample, Watch};
 use uncontended_sys::tracefs::Tracefs;
 
 /// The operations that wait, with and without the flags for private futexes (128) and the real-time clock (256).
 const WAITS: &std::ffi::CStr =
     c"op == 0 || op == 128 || op == 9 || op == 137 || op == 265 || op == 393 \
     || op == 6 || op == 134 || op == 13 || op == 141 || op == 11 || op == 139";
+/// The first point: a thread enters the system call.
+const ENTER: usize = 0;
 /// Waits with further stacks are counted without their frames.
 const MOST_STACKS: usize = 4096;
 const MOST_SITES: usize = 20;
@@ -28,7 +29,6 @@ const MOST_SITES: usize = 20;
 #[derive(Debug)]
 pub(crate) struct FutexWatch {
     watch: Watch,
-    enter: u64,
     waiting: HashMap<u32, Sample>,
     sites: HashMap<(u32, Vec<u64>), (u64, u64)>,
     threads: BTreeMap<(u32, u32), u64>,
@@ -37,7 +37,7 @@ pub(crate) struct FutexWatch {
 
 /// A file mapped in a program.
 #[derive(Debug, Clone)]
-struct Mapping {
+pub(crate) struct Mapping {
     from: u64,
     to: u64,
     offset: u64,
@@ -45,20 +45,17 @@ struct Mapping {
 }
 
 impl FutexWatch {
-    /// How often to call [`FutexWatch::look`] to keep the kernel's buffer from overflowing.
-    pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(5);
-
     /// Arms the watch for the next program that is started.
     pub(crate) fn open() -> io::Result<Self> {
         let events = Tracefs::open()?;
         let enter = events.event_id("syscalls/sys_enter_futex")?;
         let exit = events.event_id("syscalls/sys_exit_futex")?;
         let watch = Watch::open(&[
-            Point { id: enter, filter: Some(WAITS), chain: true },
-            Point { id: exit, filter: None, chain: false },
+            Point { place: Place::Tracepoint(enter), filter: Some(WAITS), chain: true },
+            Point { place: Place::Tracepoint(exit), filter: None, chain: false },
         ])?;
         let (waiting, sites, maps) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Ok(FutexWatch { watch, enter, waiting, sites, threads: BTreeMap::new(), maps })
+        Ok(FutexWatch { watch, waiting, sites, threads: BTreeMap::new(), maps })
     }
 
     /// Collects what has happened since the last call.
@@ -67,7 +64,7 @@ impl FutexWatch {
         self.watch.drain(|sample| samples.push(sample));
         samples.sort_by_key(|sample| sample.time_ns); // A thread may have entered on one CPU and returned on another.
         for sample in samples {
-            if sample.id == self.enter {
+            if sample.point == ENTER {
                 self.maps.entry(sample.pid).or_insert_with(|| mappings(sample.pid));
                 self.waiting.insert(sample.tid, sample);
             } else if let Some(entry) = self.waiting.remove(&sample.tid) {
@@ -148,8 +145,16 @@ impl FutexWatch {
     }
 }
 
+impl Mapping {
+    /// The file and the offset in it of an address that it contains.
+    pub(crate) fn place(&self, address: u64) -> Option<(String, u64)> {
+        let is_inside = (self.from..self.to).contains(&address);
+        is_inside.then(|| (self.path.clone(), self.offset + (address - self.from)))
+    }
+}
+
 /// The files mapped as code in `pid`.
-fn mappings(pid: u32) -> Vec<Mapping> {
+pub(crate) fn mappings(pid: u32) -> Vec<Mapping> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     maps.lines().filter_map(mapping).collect()
 }

@@ -10,5 +10,7 @@ pub(crate) mod plan;
 mod program;
 mod record;
 pub(crate) mod session;
+mod spans;
 mod supervise;
 mod threads;
+mod watches;

@@ -32,6 +32,8 @@ pub(crate) struct Plan {
     pub(crate) only: Option<String>,
     /// Patterns of functions, files and modules that implement locks.
     pub(crate) skip_frames: Vec<String>,
+    /// The function whose calls are watched.
+    pub(crate) span: Option<String>,
     /// The load whose end ends the program.
     pub(crate) load: Option<LoadPlan>,
     /// How many locks to show.

@@ -93,6 +93,11 @@ impl Record {
         self.file.write_all_at(&self.start.ticks.to_le_bytes(), START_TICKS_AT)
     }
 
+    /// When the program started, on CLOCK_MONOTONIC.
+    pub(crate) fn start_ns(&self) -> u64 {
+        self.start.ns
+    }
+
     /// Starts recording.
     pub(crate) fn enable(&self) {
         // A write of bytes that the memory file already has cannot fail.

@@ -1,7 +1,6 @@
 //! One observed run, from looking up the program to the last report.
 
 use super::ending::status;
-use super::futex::FutexWatch;
 use super::load::Load;
 use super::observer::Library;
 use super::output::Output;
@@ -9,6 +8,7 @@ use super::program::{self, Missing};
 use super::record::{Kinds, Record};
 use super::supervise::{self, Schedule};
 use super::threads::ThreadWatch;
+use super::watches::Watches;
 use crate::console::complain;
 use crate::emit;
 use crate::files::distinct;
@@ -20,7 +20,6 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use uncontended_decide::Failure;
 use uncontended_report::facts::Facts;
-use uncontended_sys::clock;
 use uncontended_sys::process::{self, Child, Image};
 use uncontended_sys::signals::Signals;
 
@@ -41,8 +40,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     }
     let environment = environment(&library, &record);
 
-    // Without root there is nothing to arm, and the report says so.
-    let mut futexes = plan.wants_report().then(FutexWatch::open).and_then(Result::ok);
+    let mut watches = Watches::open(plan, &path)?;
     let started_unix_s =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     refuse_if_ended(&signals)?;
@@ -56,7 +54,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         load: plan.load.as_ref().map(|load| Load::new(load, &signals, start)),
     };
     let mut threads = ThreadWatch::new(pid);
-    supervise::until_end(&child, &signals, &mut schedule, &record, &mut threads, futexes.as_mut());
+    supervise::until_end(&child, &signals, &mut schedule, &record, &mut threads, &mut watches);
     let wall_ns = nanoseconds(start.elapsed());
     let exit = child.reap().map_err(|error| own("learn how the program ended", &error))?;
 
@@ -78,7 +76,8 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         skip_frames: plan.skip_frames.clone(),
         load: schedule.load.as_ref().and_then(Load::facts),
         unobserved: obstacle.map(|obstacle| obstacle.reason().to_owned()),
-        futex: futexes.as_mut().map(|futexes| futexes.finish(clock::monotonic_ns(), symbols)),
+        futex: watches.futexes(symbols),
+        spans: watches.spans(record.start_ns()),
     };
     let written = match plan.wants_report() {
         true => record.read().map_err(unreadable).and_then(|record| {
@@ -87,9 +86,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         }),
         false => record.check().map_err(unreadable),
     };
-    if let Some(futexes) = futexes {
-        futexes.close();
-    }
+    watches.close();
     std::mem::forget(symbols); // The process exits now; freeing large tables would only take time.
     let (status, failure) = ending(ended, schedule.load.as_ref());
     [failure, written.as_ref().err()].into_iter().flatten().for_each(complain);

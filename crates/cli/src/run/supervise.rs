@@ -4,10 +4,10 @@
 //! A signal that a process sent to `unc` is forwarded to the program. A signal from a terminal key is not, because the
 //! terminal has sent it to the program too. Neither ends `unc`: it still has to write the report.
 
-use super::futex::FutexWatch;
 use super::load::Load;
 use super::record::Record;
 use super::threads::ThreadWatch;
+use super::watches::Watches;
 use std::time::{Duration, Instant};
 use uncontended_sys::process::Child;
 use uncontended_sys::signals::Signals;
@@ -47,19 +47,18 @@ pub(crate) fn until_end(
     schedule: &mut Schedule<'_>,
     record: &Record,
     threads: &mut ThreadWatch,
-    mut futexes: Option<&mut FutexWatch>,
+    watches: &mut Watches,
 ) {
-    let mut drain = futexes.is_some().then(Instant::now);
+    let mut drain = watches.is_any().then(Instant::now);
     while !child.ended() {
         let now = Instant::now();
-        if let Some(futexes) = futexes.as_mut().filter(|_| drain.is_some_and(|drain| now >= drain))
-        {
-            futexes.look();
-            drain = Some(now + FutexWatch::LOOK_EVERY);
+        if drain.is_some_and(|drain| now >= drain) {
+            watches.look();
+            drain = Some(now + Watches::LOOK_EVERY);
         }
         if now >= threads.due() {
             threads.look();
-            if let Some(futexes) = &mut futexes {
+            if let Some(futexes) = &mut watches.futexes {
                 futexes.look_at_files(threads.pids());
             }
         }

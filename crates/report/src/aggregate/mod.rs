@@ -13,6 +13,7 @@ mod locks;
 mod nature;
 mod order;
 mod path;
+mod spans;
 mod stacks;
 mod threads;
 mod timeline;
@@ -86,13 +87,7 @@ pub fn report(
     let deadlocks = deadlocks::numbered(stuck.into_iter().rev(), &processes);
     let lock_order = record.lock_order.then(|| order::joined(orders.into_iter().rev(), &processes));
     processes.extend(threads::unobserved(&facts, &told));
-    let gaps = Gaps {
-        no_hold: !record.holds,
-        dropped: record.dropped_room,
-        reentered: record.dropped_busy,
-        negative: record.negative,
-        observed: u32::try_from(record.processes.len()).unwrap_or(u32::MAX),
-    };
+    let gaps = gaps(&record);
     let accounted = coverage::accounted(&record, facts.wall_ns);
     let coverage = coverage::coverage(&facts, &record, &processes, gaps, &accounted);
     let mut report = RunReport {
@@ -113,15 +108,29 @@ pub fn report(
         culprits: Vec::new(),
         ranked_by: RankedBy::Wait,
         paths: Vec::new(),
+        spans: None,
         deadlocks,
         lock_order,
         only: None,
     };
     report.culprits = blame::culprits(&report.processes, followed);
-    path::rank(&mut report, paths.into_iter().rev());
+    paths.reverse();
+    path::rank(&mut report, &paths);
+    report.spans = facts.spans.map(|spans| spans::spans(&spans, &paths, &report));
     report.culprits.truncate(CULPRITS);
     report.findings = findings::find(&report);
     Ok(report)
+}
+
+/// What the record itself lacks.
+fn gaps(record: &Record<'_>) -> Gaps {
+    Gaps {
+        no_hold: !record.holds,
+        dropped: record.dropped_room,
+        reentered: record.dropped_busy,
+        negative: record.negative,
+        observed: u32::try_from(record.processes.len()).unwrap_or(u32::MAX),
+    }
 }
 
 /// Numbers the locks of all processes.

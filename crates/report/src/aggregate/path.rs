@@ -21,38 +21,36 @@ const MOST: usize = 20;
 /// Code to blame: what it did, and the line.
 type Code = (BlamedKind, Option<Frame>);
 
-/// The path of a process, and what is needed to ask about it.
+/// What is known of the time of a process's threads.
 pub(super) struct Known {
     pid: u32,
-    history: History,
-    /// The thread that ended the process, and when.
-    last: (usize, u64),
+    /// The number of each thread in the kernel.
+    pub(super) tids: Vec<u32>,
+    pub(super) history: History,
+    /// The thread that ended the process, and when, if it ended by itself.
+    last: Option<(usize, u64)>,
+    /// The path of the process.
     steps: Vec<Step>,
     codes: HashMap<Code, usize>,
 }
 
-/// The path of `image`, if it ended by itself.
+/// The history of `image`, with its path if it ended by itself.
 pub(super) fn known(
     record: &Record<'_>,
     image: &ProcessRecord,
     rows: &Rows,
     sites: &Sites,
     stacks: &mut Stacks<'_>,
-) -> Option<Known> {
+) -> Known {
     let logs = Logs::new(record, image, &rows.units);
-    let last = (*logs.threads.get(&image.ended_by)?, logs.ns(image.end_ticks));
-    if image.end_ticks == 0 {
-        return None;
-    }
+    let ended_by = logs.threads.get(&image.ended_by).filter(|_| image.end_ticks != 0);
+    let last = ended_by.map(|&thread| (thread, logs.ns(image.end_ticks)));
     let mut history = History { from: logs.ns(image.start_ticks), threads: Vec::new() };
     for (number, thread) in image.threads.iter().enumerate() {
         history.from = history.from.max(logs.known_from(thread));
+        let is_main = thread.tid == image.pid;
         history.threads.push(Thread {
-            start: logs.ns(if thread.tid == image.pid {
-                image.start_ticks
-            } else {
-                thread.start_ticks
-            }),
+            start: logs.ns(if is_main { image.start_ticks } else { thread.start_ticks }),
             creator: logs.creator(number),
             waits: logs.waits(thread),
             holds: Vec::new(),
@@ -61,8 +59,9 @@ pub(super) fn known(
     history.count_barging();
     let mut codes = HashMap::new();
     Holds { logs, rows }.add(&mut history, &mut codes, (sites, stacks));
-    let steps = walk(&history, last);
-    Some(Known { pid: image.pid, history, last, steps, codes })
+    let steps = last.map(|last| walk(&history, 0, last)).unwrap_or_default();
+    let tids = image.threads.iter().map(|thread| thread.tid).collect();
+    Known { pid: image.pid, tids, history, last, steps, codes }
 }
 
 /// The logs of a process's threads.
@@ -251,35 +250,67 @@ impl Holds<'_> {
 
 /// Adds to the culprits of `report`, the most waiting first, what the paths of its processes say of them, and ranks
 /// them.
-pub(super) fn rank(report: &mut RunReport, paths: impl Iterator<Item = Option<Known>>) {
-    let paths = paths.zip(&report.processes);
-    let paths: Vec<_> = paths.filter_map(|(path, process)| Some((path?, process))).collect();
+pub(super) fn rank(report: &mut RunReport, known: &[Known]) {
     let mut most = 0.0f64;
     for culprit in report.culprits.iter_mut().take(MOST) {
-        let mut found: Vec<(&Known, Of)> = Vec::new();
-        for (path, process) in &paths {
-            found.extend(path.of(culprit, &process.locks).map(|of| (path, of)));
-        }
-        for (path, of) in found {
+        for (path, process) in known.iter().zip(&report.processes) {
+            let (Some(of), Some(last)) = (path.of(culprit, &process.locks), path.last) else {
+                continue;
+            };
             let add = |sum: Option<u64>, ns| Some(sum.unwrap_or(0).saturating_add(ns));
-            culprit.path_ns = add(culprit.path_ns, path.time(&of));
-            if path.taken().tells_gains() {
-                let gain_ns = gain(&path.history, path.last, &of);
+            culprit.path_ns = add(culprit.path_ns, path.inside(&of).time(&path.steps));
+            if path.taken(last).tells_gains() {
+                let gain_ns = gain(&path.history, last, &of);
                 culprit.gain_at_most_ns = add(culprit.gain_at_most_ns, gain_ns);
-                most = most.max(gain_ns as f64 / path.taken().length_ns().max(1) as f64);
+                most = most.max(gain_ns as f64 / path.taken(last).length_ns().max(1) as f64);
             }
         }
     }
-    report.paths = paths.iter().map(|(path, _)| path.taken()).collect();
+    report.paths = known.iter().filter_map(|path| Some(path.taken(path.last?))).collect();
     if most >= GAINS {
         report.ranked_by = RankedBy::Gain;
         report.culprits.sort_by_key(|culprit| Reverse((culprit.gain_at_most_ns, culprit.wait_ns)));
     }
 }
 
+/// How long steps of a path are in a culprit.
+pub(super) enum Inside<'a> {
+    /// Threads' own parts in its holds.
+    Parts(Vec<Vec<(u64, u64)>>),
+    /// The handovers of its locks.
+    Handovers(&'a Of),
+}
+
+impl Inside<'_> {
+    /// Of these steps.
+    pub(super) fn time(&self, steps: &[Step]) -> u64 {
+        super::sum(steps.iter().map(|step| match (self, step.what) {
+            (Inside::Parts(parts), What::Own) => {
+                let parts = parts.get(step.thread).map_or(&[][..], Vec::as_slice);
+                let first = parts.partition_point(|&(_, to)| to <= step.from);
+                let met = parts[first..].iter().take_while(|&&(from, _)| from < step.to);
+                super::sum(met.map(|&(from, to)| to.min(step.to) - from.max(step.from)))
+            }
+            (Inside::Handovers(of), What::Handover(lock)) if of.is_handover(lock) => {
+                step.to - step.from
+            }
+            _ => 0,
+        }))
+    }
+}
+
+/// How long steps do this.
+pub(super) fn length(steps: &[Step], is: impl Fn(What) -> bool) -> u64 {
+    super::sum(steps.iter().filter(|step| is(step.what)).map(|step| step.to - step.from))
+}
+
+pub(super) fn is_handover(what: What) -> bool {
+    matches!(what, What::Handover(_))
+}
+
 impl Known {
     /// What a culprit is in this process; none if it is not its.
-    fn of(&self, culprit: &Blamed, locks: &[Lock]) -> Option<Of> {
+    pub(super) fn of(&self, culprit: &Blamed, locks: &[Lock]) -> Option<Of> {
         let rows = locks.iter().enumerate();
         let rows = rows.filter(|(_, lock)| culprit.locks.contains(&lock.id)).map(|(row, _)| row);
         let rows: HashSet<usize> = rows.collect();
@@ -293,40 +324,27 @@ impl Known {
         }
     }
 
-    /// How long the path is in it.
-    fn time(&self, of: &Of) -> u64 {
-        let &Of::Code(code) = of else {
-            return self.length(|what| matches!(what, What::Handover(at) if of.is_handover(at)));
+    pub(super) fn inside<'a>(&self, of: &'a Of) -> Inside<'a> {
+        let parts = |code: usize| {
+            let threads = self.history.threads.iter();
+            Inside::Parts(threads.map(|thread| parts(thread, code)).collect())
         };
-        let parts: Vec<_> = self.history.threads.iter().map(|thread| parts(thread, code)).collect();
-        let inside = |step: &Step| {
-            let parts = &parts[step.thread];
-            let first = parts.partition_point(|&(_, to)| to <= step.from);
-            let met = parts[first..].iter().take_while(|&&(from, _)| from < step.to);
-            super::sum(met.map(|&(from, to)| to.min(step.to) - from.max(step.from)))
-        };
-        super::sum(self.steps.iter().filter(|step| step.what == What::Own).map(inside))
+        match of {
+            &Of::Code(code) => parts(code),
+            Of::Handover(_) => Inside::Handovers(of),
+        }
     }
 
-    /// How long the path does this.
-    fn length(&self, is: impl Fn(What) -> bool) -> u64 {
-        let steps = self.steps.iter().filter(|step| is(step.what));
-        super::sum(steps.map(|step| step.to - step.from))
-    }
-
-    fn taken(&self) -> PathTaken {
+    fn taken(&self, (_, until): (usize, u64)) -> PathTaken {
+        let handovers = self.steps.iter().filter(|step| is_handover(step.what));
         PathTaken {
             pid: self.pid,
-            from_ns: self.history.from.min(self.last.1),
-            until_ns: self.last.1,
-            own_ns: self.length(|what| what == What::Own),
-            handed_over_ns: self.length(|what| matches!(what, What::Handover(_))),
-            handovers: self
-                .steps
-                .iter()
-                .filter(|step| matches!(step.what, What::Handover(_)))
-                .count() as u64,
-            unknown_ns: self.length(|what| what == What::Unknown),
+            from_ns: self.history.from.min(until),
+            until_ns: until,
+            own_ns: length(&self.steps, |what| what == What::Own),
+            handed_over_ns: length(&self.steps, is_handover),
+            handovers: handovers.count() as u64,
+            unknown_ns: length(&self.steps, |what| what == What::Unknown),
         }
     }
 }

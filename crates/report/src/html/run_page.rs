@@ -6,6 +6,7 @@ use crate::findings::{TRY, tried_by};
 use crate::inversions::{self, seen};
 use crate::rows;
 use crate::run::RunReport;
+use crate::spans::{remark as remark_of, title as title_of};
 use crate::terminal::{about, command_line, ended, futex_waiting, load, observer, ranked, several};
 use maud::{Markup, html};
 use uncontended_figures as figures;
@@ -41,10 +42,7 @@ pub fn run_page(report: &RunReport) -> String {
         page.section("Findings", "", &tried)
     };
     page = deadlocks(page, report);
-    if !report.culprits.is_empty() {
-        let remark = format!("Code, {}.", ranked(report));
-        page = page.section("Culprits", &remark, &sections::culprits(report));
-    }
+    page = culprits(page, report);
     if !rows.is_empty() {
         let remark = "By total wait: the time that blocked calls took, over all threads. Waiting for work (queue), a turn \
                       (hand-off) or at a gate may be intended. Idle is the part of the wait in which the lock was free.";
@@ -80,6 +78,19 @@ pub fn run_page(report: &RunReport) -> String {
         &html! { (list(&unseen, false)) (sites) },
     )
     .html()
+}
+
+/// The code that made threads wait, and what the calls of one function waited for.
+fn culprits(mut page: Page, report: &RunReport) -> Page {
+    if !report.culprits.is_empty() {
+        let remark = format!("Code, {}.", ranked(report));
+        page = page.section("Culprits", &remark, &sections::culprits(report));
+    }
+    if let Some(spans) = &report.spans {
+        let content = sections::spans(report, spans);
+        page = page.section(&title_of(spans), &remark_of(spans), &content);
+    }
+    page
 }
 
 /// The cycles of waits, and those that the order of the locks allows.

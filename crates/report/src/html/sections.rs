@@ -2,7 +2,7 @@
 
 use super::{Cell, bars, stacks, table};
 use crate::rows::{Row, class_name, kind_of, place};
-use crate::run::{Distribution, RunReport, Thread};
+use crate::run::{Distribution, RunReport, Spans, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
 use crate::terminal::{off_path, own_switches, several, shown, unseen, words};
 use maud::{Markup, html};
@@ -41,6 +41,18 @@ pub(super) fn culprits(report: &RunReport) -> Markup {
     html! {
         (table(&headings[first..], &rows))
         @for rest in unseen(report).into_iter().chain(off_path(report)) { p class="more" { (rest) } }
+    }
+}
+
+/// What the slowest calls of a function waited for.
+pub(super) fn spans(report: &RunReport, spans: &Spans) -> Markup {
+    let rows = crate::spans::rows(report, spans);
+    let rows: Vec<Vec<Cell>> =
+        rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect();
+    html! {
+        @if rows.is_empty() { p { "No call was seen from its beginning to its end." } }
+        @else { (table(&crate::spans::HEADINGS, &rows)) }
+        @for note in crate::spans::notes(spans) { p class="more" { (note) } }
     }
 }
 

@@ -77,11 +77,12 @@ pub(crate) struct Step {
     pub(crate) what: What,
 }
 
-/// The path that ends in `thread` at `until`, its last step first.
-pub(crate) fn walk(history: &History, (thread, until): (usize, u64)) -> Vec<Step> {
+/// The path since `from` that ends in `thread` at `until`, its last step first.
+pub(crate) fn walk(history: &History, from: u64, (thread, until): (usize, u64)) -> Vec<Step> {
+    let first = from.max(history.from);
     let mut steps = Vec::new();
     let mut push = |thread, from: u64, to, what| {
-        let from = from.max(history.from);
+        let from = from.max(first);
         if from < to {
             steps.push(Step { thread, from, to, what });
         }
@@ -90,7 +91,7 @@ pub(crate) fn walk(history: &History, (thread, until): (usize, u64)) -> Vec<Step
     let mut left: Vec<(usize, bool)> =
         history.threads.iter().map(|thread| (thread.waits.len(), true)).collect();
     let (mut thread, mut at) = (thread, until);
-    while at > history.from {
+    while at > first {
         let Some(of) = history.threads.get(thread) else { break };
         let waits = &of.waits[..left[thread].0];
         let before = waits.partition_point(|wait| wait.began < at);

@@ -134,7 +134,7 @@ fn the_path_is_as_long_as_the_run_and_no_gain_exceeds_its_part() {
         let plans = random_plans(&mut random);
         let turns = run(&plans);
         let (history, last) = history(&plans, &turns);
-        let steps = walk(&history, last);
+        let steps = walk(&history, 0, last);
         assert_eq!(steps.iter().map(|step| step.to - step.from).sum::<u64>(), last.1, "{plans:?}");
         assert!(steps.is_sorted_by(|later, earlier| later.from == earlier.to), "{steps:?}");
         assert!(steps.iter().all(|step| step.what != What::Unknown));
@@ -195,7 +195,7 @@ fn a_lock_that_many_wait_for_off_the_path_gains_nothing() {
     let plans = [share.clone(), share.clone(), share, vec![(500, 1, 10)]];
     let turns = run(&plans);
     let (history, last) = history(&plans, &turns);
-    let steps = walk(&history, last);
+    let steps = walk(&history, 0, last);
     assert_eq!(in_holds(&history, &steps, 0), 0);
     assert_eq!(gain(&history, last, &Of::Code(0)), 0);
     assert_eq!(last.1, 510);
@@ -208,7 +208,7 @@ fn what_comes_late_after_a_release_is_the_locks_handover() {
         Wait { began: 10, ended: 65, lock: Some(0), by: Some((0, 40)), by_stack: 0, free: 0 };
     let history =
         History { from: 0, threads: vec![hold, Thread { waits: vec![wait], ..Thread::default() }] };
-    let steps = walk(&history, (1, 100));
+    let steps = walk(&history, 0, (1, 100));
     let what: Vec<(usize, u64, What)> =
         steps.iter().map(|step| (step.thread, step.from, step.what)).collect();
     assert_eq!(what, [(1, 65, What::Own), (1, 40, What::Handover(Some(0))), (0, 0, What::Own)]);
@@ -242,7 +242,7 @@ fn a_wait_without_a_known_end_stays_as_long_as_it_was() {
     let threads = vec![Thread { waits: vec![wait], holds: vec![(0, 0, 5)], ..Thread::default() }];
     let history = History { from: 2, threads };
     let what: Vec<(u64, What)> =
-        walk(&history, (0, 80)).iter().map(|step| (step.from, step.what)).collect();
+        walk(&history, 0, (0, 80)).iter().map(|step| (step.from, step.what)).collect();
     assert_eq!(what, [(65, What::Own), (10, What::Unknown), (2, What::Own)]);
     assert_eq!(gain(&history, (0, 80), &Of::Code(0)), 3, "since 2, when the record begins");
 }
@@ -275,7 +275,7 @@ fn histories_that_contradict_themselves_end() {
             wait.by = wait.by.filter(|&(by, at)| at >= wait.began && at >= starts[by]);
         }
         let history = History { from: random.below(20), threads };
-        let steps = walk(&history, (0, 60));
+        let steps = walk(&history, 0, (0, 60));
         assert!(steps.iter().all(|step| step.from < step.to && step.from >= history.from));
         let length: u64 = steps.iter().map(|step| step.to - step.from).sum();
         assert!(length <= 60, "{steps:?}");

@@ -13,6 +13,7 @@ mod deadlocks;
 mod history;
 mod inversions;
 mod locks;
+mod spans;
 mod threads;
 mod worst;
 
@@ -54,6 +55,7 @@ pub fn render(report: &RunReport, options: &Options) -> String {
     text.push_str(&deadlocks::deadlocks(report, options, paint));
     text.push_str(&inversions::inversions(report, options, paint));
     text.push_str(&culprits::culprits(report, options, paint));
+    text.push_str(&spans::spans(report, options, paint));
     text.push_str(&locks::locks(report, &rows, options, paint));
     text.push_str(&worst::cases(&rows, options, paint));
     text.push_str(&threads::render_all(report, options, paint));

@@ -37,6 +37,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
         culprits: vec![],
         ranked_by: RankedBy::Wait,
         paths: vec![],
+        spans: None,
         deadlocks: vec![],
         lock_order: None,
         only: None,

@@ -1,0 +1,67 @@
+//! What the kernel is asked about a program while it runs.
+
+use super::futex::FutexWatch;
+use super::plan::Plan;
+use super::spans::SpanWatch;
+use std::path::Path;
+use std::time::Duration;
+use uncontended_decide::Failure;
+use uncontended_report::aggregate::Symbols;
+use uncontended_report::facts::{FutexFacts, SpanFacts};
+use uncontended_sys::clock;
+
+/// All watches of a run.
+#[derive(Debug)]
+pub(crate) struct Watches {
+    /// All futex waiting. Without root there is nothing to arm, and the report says so.
+    pub(crate) futexes: Option<FutexWatch>,
+    /// The calls of one function.
+    spans: Option<SpanWatch>,
+}
+
+impl Watches {
+    /// How often to look, to keep the kernel's buffers from overflowing.
+    pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+    /// Arms what `plan` asks for, for the next program that is started, whose file is `program`.
+    pub(crate) fn open(plan: &Plan, program: &Path) -> Result<Self, Failure> {
+        let spans = plan.span.as_ref().map(|function| SpanWatch::open(function, program));
+        let futexes = plan.wants_report().then(FutexWatch::open).and_then(Result::ok);
+        Ok(Watches { futexes, spans: spans.transpose()? })
+    }
+
+    /// Whether there is something to look at.
+    pub(crate) fn is_any(&self) -> bool {
+        self.futexes.is_some() || self.spans.is_some()
+    }
+
+    /// Collects what has happened since the last call.
+    pub(crate) fn look(&mut self) {
+        if let Some(futexes) = &mut self.futexes {
+            futexes.look();
+        }
+        if let Some(spans) = &mut self.spans {
+            spans.look();
+        }
+    }
+
+    /// All futex waiting up to now, with names from `symbols`.
+    pub(crate) fn futexes(&mut self, symbols: &mut dyn Symbols) -> Option<FutexFacts> {
+        Some(self.futexes.as_mut()?.finish(clock::monotonic_ns(), symbols))
+    }
+
+    /// The calls that have ended, with times since `start_ns` (CLOCK_MONOTONIC).
+    pub(crate) fn spans(&mut self, start_ns: u64) -> Option<SpanFacts> {
+        Some(self.spans.as_mut()?.finish(start_ns))
+    }
+
+    /// Disarms everything, without waiting for the kernel.
+    pub(crate) fn close(self) {
+        if let Some(futexes) = self.futexes {
+            futexes.close();
+        }
+        if let Some(spans) = self.spans {
+            spans.close();
+        }
+    }
+}

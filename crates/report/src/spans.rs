@@ -1,0 +1,80 @@
+//! The table of a function's calls, for the terminal and the page.
+
+use crate::run::{RunReport, SpanGroup, Spans};
+use crate::terminal::words;
+use uncontended_figures as figures;
+use uncontended_figures::text::clean;
+
+/// A smaller part of a call is not shown.
+const LEAST: f64 = 0.01;
+
+/// The headings of [`rows`].
+pub(crate) const HEADINGS: [&str; 4] = ["slowest", "median", "where", "what"];
+
+/// The title of the table.
+pub(crate) fn title(spans: &Spans) -> String {
+    format!("Calls of {}", clean(&spans.function))
+}
+
+/// How long the calls took, in a sentence.
+pub(crate) fn remark(spans: &Spans) -> String {
+    let [p50, p99, max] = [spans.p50_ns, spans.p99_ns, spans.max_ns].map(figures::duration);
+    let count = figures::count(spans.count);
+    format!(
+        "{count}: median {p50}, 99 % within {p99}, longest {max}; means of the slowest 1 % and of as many in the middle"
+    )
+}
+
+/// What the table leaves out, and what watching cost, in sentences.
+pub(crate) fn notes(spans: &Spans) -> Vec<String> {
+    let kept = (spans.not_kept > 0).then(|| {
+        let count = figures::count(spans.not_kept);
+        format!(
+            "{count} more calls are left out: their ends, or what they waited for, were not seen."
+        )
+    });
+    let lost = (spans.lost > 0).then(|| {
+        format!("{} calls and returns came too fast to follow.", figures::count(spans.lost))
+    });
+    let cost = spans
+        .cost_ns
+        .map(|cost| format!("Watching added about {} to each call.", figures::duration(cost)));
+    [kept, lost, cost].into_iter().flatten().collect()
+}
+
+/// The parts of the slowest calls next to those of the median ones, the whole first; none if there are no calls.
+pub(crate) fn rows(report: &RunReport, spans: &Spans) -> Vec<[String; 4]> {
+    let (slowest, median) = (&spans.slowest, &spans.median);
+    if slowest.count == 0 {
+        return Vec::new();
+    }
+    let row = |of: fn(&SpanGroup) -> u64, place: &str, what: &str| {
+        let [a, b] = [of(slowest), of(median)].map(figures::duration);
+        [a, b, place.to_owned(), what.to_owned()]
+    };
+    let is_much = |ns: u64, of: &SpanGroup| ns as f64 >= LEAST * of.ns as f64 && ns > 0;
+    let mut rows = vec![row(|group| group.ns, "the whole call", "")];
+    let in_median = |culprit: u64| {
+        let mut same = median.parts.iter().filter(|part| part.culprit == culprit);
+        same.next().map_or(0, |part| part.ns)
+    };
+    for part in slowest.parts.iter().filter(|part| is_much(part.ns, slowest)) {
+        let culprit = usize::try_from(part.culprit).ok().and_then(|nth| report.culprits.get(nth));
+        let Some(culprit) = culprit else { continue };
+        let [place, what] = words(report, culprit);
+        let [a, b] = [part.ns, in_median(part.culprit)].map(figures::duration);
+        rows.push([a, b, place, what]);
+    }
+    type Part = (fn(&SpanGroup) -> u64, &'static str, &'static str);
+    let rest: [Part; 3] = [
+        (|group| group.own_ns, "other work", "ran, slept or waited for input"),
+        (|group| group.handed_over_ns, "between threads", "released or woken, not running yet"),
+        (|group| group.unknown_ns, "unknown", "waited; what ended it was not seen"),
+    ];
+    for (of, place, what) in rest {
+        if is_much(of(slowest), slowest) || is_much(of(median), median) {
+            rows.push(row(of, place, what));
+        }
+    }
+    rows
+}

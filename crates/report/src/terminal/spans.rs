@@ -1,0 +1,29 @@
+//! The calls of one function: what the slowest waited for.
+
+use super::{Options, heading};
+use crate::run::RunReport;
+use crate::spans::{HEADINGS, notes, remark, rows, title};
+use uncontended_figures::table::{Column, Paint, Table};
+use uncontended_figures::text::wrap;
+
+/// The block; nothing without `--span`.
+pub(super) fn spans(report: &RunReport, options: &Options, paint: Paint) -> String {
+    let Some(spans) = &report.spans else { return String::new() };
+    let [slowest, median, place, what] = HEADINGS;
+    let columns = [
+        Column::figure(slowest),
+        Column::figure(median),
+        Column::elastic(place),
+        Column::word(what),
+    ];
+    let mut table = Table::new(columns.to_vec());
+    let rows = rows(report, spans);
+    let is_empty = rows.is_empty();
+    rows.into_iter().for_each(|row| table.row(row));
+    let body = match is_empty {
+        true => "  No call was seen from its beginning to its end.\n".to_owned(),
+        false => wrap(&remark(spans), "  ", options.width) + &table.text(options.width, paint),
+    };
+    let notes = notes(spans).into_iter().map(|text| wrap(&text, "  ", options.width));
+    heading(&title(spans), "", options, paint) + &body + &notes.collect::<String>()
+}
