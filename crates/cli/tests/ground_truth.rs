@@ -285,16 +285,19 @@ fn the_slowest_calls_are_told_from_the_median_ones() {
     }
     let report = check_by(&["--span", "request"], "spans", &[], 0);
     let spans = &report["spans"];
-    assert_eq!((&spans["count"], &spans["lost"]), (&2_000.into(), &0.into()), "{spans}");
+    // The first calls are missed: the places to which they return have yet to be learnt.
+    let count = spans["count"].as_u64().expect("a count");
+    assert!((1_000..=2_000).contains(&count) && spans["lost"] == 0, "{spans:#}");
     let compact_of = |group: &str| {
         let parts = spans[group]["parts"].as_array().expect("parts");
         let mut of = parts.iter().filter(|part| part["site"]["function"] == "compact");
         of.next().and_then(|part| part["ns"].as_u64()).unwrap_or(0)
     };
-    // At most four calls of each thread waited for a compaction; twenty are among the slowest.
+    // At most four calls of each thread waited for a compaction, which takes 30 ms.
     let (slowest, median) = (&spans["slowest"], &spans["median"]);
-    assert_eq!((&slowest["count"], &median["count"]), (&20.into(), &20.into()));
-    assert!(compact_of("slowest") > 2_000_000, "{spans:#}");
+    let hundredth = Value::from(count.div_ceil(100));
+    assert_eq!((&slowest["count"], &median["count"]), (&hundredth, &hundredth));
+    assert!(compact_of("slowest") > 1_000_000, "{spans:#}");
     assert_eq!(compact_of("median"), 0, "{spans:#}");
     for group in [slowest, median] {
         let parts = group["parts"].as_array().unwrap().iter().map(|part| &part["ns"]);
@@ -305,26 +308,36 @@ fn the_slowest_calls_are_told_from_the_median_ones() {
     }
 }
 
+#[test]
+fn a_thread_that_sleeps_until_a_flag_is_set_tells_no_gain() {
+    let report = check_with("path", &["flag"], 0);
+    assert_eq!(report["ranked_by"], "wait");
+    let findings = report["findings"].as_array().unwrap().iter();
+    let mut texts = findings.filter_map(|finding| finding["text"].as_str());
+    assert!(texts.all(|text| !text.contains("hardly makes it shorter")), "{report:#}");
+}
+
 /// If holds take a part less time, the gain is at least that part of the gain at most, and at most that part of their
-/// time on the path.
+/// time on the path. A busy machine only adds to a run: the shortest of several counts.
 #[test]
 fn half_a_hold_gains_what_the_path_says() {
     let ns = |value: &Value| value.as_u64().expect("nanoseconds");
-    for _ in 0..3 {
-        let run = |ms: &str| check_with("path", &["pace", ms], 0);
-        let (whole, half) = (run("40"), run("20"));
-        let gain = ns(&of_path(&whole, "gain", "hold_pace"));
-        let path = ns(&of_path(&whole, "path", "hold_pace"));
-        let gained = ns(&whole["paths"][0]["until_ns"]) - ns(&half["paths"][0]["until_ns"]);
-        // What a busy machine adds to either run.
-        let slack = 60_000_000;
-        let [least, most] = [gain / 2, gain.min(path / 2)];
-        assert!(
-            (least.saturating_sub(slack)..=most + slack).contains(&gained),
-            "{gained} is not from {least} to {most}"
-        );
-        assert!(most > 2 * slack, "{most}");
-    }
+    let length = |report: &Value| ns(&report["paths"][0]["until_ns"]);
+    let shortest = |ms: &str| {
+        let runs = (0..4).map(|_| check_with("path", &["pace", ms], 0));
+        runs.min_by_key(length).expect("runs")
+    };
+    let (whole, half) = (shortest("40"), shortest("20"));
+    let gain = ns(&of_path(&whole, "gain", "hold_pace"));
+    let path = ns(&of_path(&whole, "path", "hold_pace"));
+    let gained = length(&whole).saturating_sub(length(&half));
+    let slack = 60_000_000;
+    let [least, most] = [gain / 2, gain.min(path / 2)];
+    assert!(
+        (least.saturating_sub(slack)..=most + slack).contains(&gained),
+        "{gained} is not from {least} to {most}"
+    );
+    assert!(most > 2 * slack, "{most}");
 }
 
 #[test]

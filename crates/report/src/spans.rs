@@ -42,38 +42,39 @@ pub(crate) fn notes(spans: &Spans) -> Vec<String> {
     [kept, lost, cost].into_iter().flatten().collect()
 }
 
+/// A row of the table: the mean of the slowest calls and of the median ones, in nanoseconds, where and what.
+pub(crate) type Row = ([u64; 2], [String; 2]);
+
 /// The parts of the slowest calls next to those of the median ones, the whole first; none if there are no calls.
-pub(crate) fn rows(report: &RunReport, spans: &Spans) -> Vec<[String; 4]> {
+pub(crate) fn rows(report: &RunReport, spans: &Spans) -> Vec<Row> {
     let (slowest, median) = (&spans.slowest, &spans.median);
     if slowest.count == 0 {
         return Vec::new();
     }
-    let row = |of: fn(&SpanGroup) -> u64, place: &str, what: &str| {
-        let [a, b] = [of(slowest), of(median)].map(figures::duration);
-        [a, b, place.to_owned(), what.to_owned()]
+    let row = |of: fn(&SpanGroup) -> u64, words: [&str; 2]| {
+        ([of(slowest), of(median)], words.map(str::to_owned))
     };
     let is_much = |ns: u64, of: &SpanGroup| ns as f64 >= LEAST * of.ns as f64 && ns > 0;
-    let mut rows = vec![row(|group| group.ns, "the whole call", "")];
+    let mut rows = vec![row(|group| group.ns, ["the whole call", ""])];
     let in_median = |culprit: u64| {
         let mut same = median.parts.iter().filter(|part| part.culprit == culprit);
         same.next().map_or(0, |part| part.ns)
     };
     for part in slowest.parts.iter().filter(|part| is_much(part.ns, slowest)) {
         let culprit = usize::try_from(part.culprit).ok().and_then(|nth| report.culprits.get(nth));
-        let Some(culprit) = culprit else { continue };
-        let [place, what] = words(report, culprit);
-        let [a, b] = [part.ns, in_median(part.culprit)].map(figures::duration);
-        rows.push([a, b, place, what]);
+        if let Some(culprit) = culprit {
+            rows.push(([part.ns, in_median(part.culprit)], words(report, culprit)));
+        }
     }
-    type Part = (fn(&SpanGroup) -> u64, &'static str, &'static str);
+    type Part = (fn(&SpanGroup) -> u64, [&'static str; 2]);
     let rest: [Part; 3] = [
-        (|group| group.own_ns, "other work", "ran, slept or waited for input"),
-        (|group| group.handed_over_ns, "between threads", "released or woken, not running yet"),
-        (|group| group.unknown_ns, "unknown", "waited; what ended it was not seen"),
+        (|group| group.own_ns, ["other work", "ran, slept or waited for input"]),
+        (|group| group.handed_over_ns, ["between threads", "released or woken, not running yet"]),
+        (|group| group.unknown_ns, ["unknown", "waited; what ended it was not seen"]),
     ];
-    for (of, place, what) in rest {
+    for (of, words) in rest {
         if is_much(of(slowest), slowest) || is_much(of(median), median) {
-            rows.push(row(of, place, what));
+            rows.push(row(of, words));
         }
     }
     rows

@@ -438,6 +438,7 @@ fn the_path_leads_from_the_end_through_joins_and_holds() {
         from_ns: 0,
         until_ns: 5_000,
         own_ns: 4_800,
+        asleep_ns: 0,
         handed_over_ns: 100 + 100,
         handovers: 2,
         unknown_ns: 0,

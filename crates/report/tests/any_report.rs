@@ -225,6 +225,7 @@ impl Dice {
             from_ns: self.number(),
             until_ns: self.number(),
             own_ns: self.number(),
+            asleep_ns: self.number(),
             handed_over_ns: self.number(),
             handovers: self.number(),
             unknown_ns: self.number(),

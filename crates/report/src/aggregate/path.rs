@@ -9,7 +9,7 @@ use super::blame::{Sites, line};
 use super::locks::Rows;
 use super::stacks::Stacks;
 use crate::path::{History, Of, Step, Thread, Wait, What, gain, parts, walk};
-use crate::run::{Blamed, BlamedKind, Frame, GAINS, Lock, PathTaken, RankedBy, RunReport};
+use crate::run::{Blamed, BlamedKind, Frame, GAINS, Lock, PathTaken, Process, RankedBy, RunReport};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout::logged;
@@ -251,22 +251,25 @@ impl Holds<'_> {
 /// Adds to the culprits of `report`, the most waiting first, what the paths of its processes say of them, and ranks
 /// them.
 pub(super) fn rank(report: &mut RunReport, known: &[Known]) {
+    let of_processes = known.iter().zip(&report.processes);
+    let taken = of_processes.map(|(path, process)| Some(path.taken(path.last?, process)));
+    let taken: Vec<Option<PathTaken>> = taken.collect();
     let mut most = 0.0f64;
     for culprit in report.culprits.iter_mut().take(MOST) {
-        for (path, process) in known.iter().zip(&report.processes) {
+        for ((path, process), taken) in known.iter().zip(&report.processes).zip(&taken) {
             let (Some(of), Some(last)) = (path.of(culprit, &process.locks), path.last) else {
                 continue;
             };
             let add = |sum: Option<u64>, ns| Some(sum.unwrap_or(0).saturating_add(ns));
             culprit.path_ns = add(culprit.path_ns, path.inside(&of).time(&path.steps));
-            if path.taken(last).tells_gains() {
+            if let Some(taken) = taken.filter(PathTaken::tells_gains) {
                 let gain_ns = gain(&path.history, last, &of);
                 culprit.gain_at_most_ns = add(culprit.gain_at_most_ns, gain_ns);
-                most = most.max(gain_ns as f64 / path.taken(last).length_ns().max(1) as f64);
+                most = most.max(gain_ns as f64 / taken.length_ns().max(1) as f64);
             }
         }
     }
-    report.paths = known.iter().filter_map(|path| Some(path.taken(path.last?))).collect();
+    report.paths = taken.into_iter().flatten().collect();
     if most >= GAINS {
         report.ranked_by = RankedBy::Gain;
         report.culprits.sort_by_key(|culprit| Reverse((culprit.gain_at_most_ns, culprit.wait_ns)));
@@ -327,7 +330,7 @@ impl Known {
     pub(super) fn inside<'a>(&self, of: &'a Of) -> Inside<'a> {
         let parts = |code: usize| {
             let threads = self.history.threads.iter();
-            Inside::Parts(threads.map(|thread| parts(thread, code)).collect())
+            Inside::Parts(threads.map(|thread| parts(thread, |of| of == code)).collect())
         };
         match of {
             &Of::Code(code) => parts(code),
@@ -335,16 +338,37 @@ impl Known {
         }
     }
 
-    fn taken(&self, (_, until): (usize, u64)) -> PathTaken {
+    fn taken(&self, (_, until): (usize, u64), process: &Process) -> PathTaken {
+        let asleep: Vec<f64> =
+            (0..self.tids.len()).map(|thread| self.asleep(thread, process)).collect();
+        let own = self.steps.iter().filter(|step| step.what == What::Own);
+        let asleep_ns = own.map(|step| (step.to - step.from) as f64 * asleep[step.thread]);
+        let asleep_ns = asleep_ns.sum::<f64>() as u64;
         let handovers = self.steps.iter().filter(|step| is_handover(step.what));
         PathTaken {
             pid: self.pid,
             from_ns: self.history.from.min(until),
             until_ns: until,
             own_ns: length(&self.steps, |what| what == What::Own),
+            asleep_ns,
             handed_over_ns: length(&self.steps, is_handover),
             handovers: handovers.count() as u64,
             unknown_ns: length(&self.steps, |what| what == What::Unknown),
         }
+    }
+
+    /// The share of a thread's own time in which it slept or waited for input, outside the locks to blame; 0 if that
+    /// is unknown.
+    fn asleep(&self, thread: usize, process: &Process) -> f64 {
+        let of = &self.history.threads[thread];
+        let figures = process.threads.iter().find(|figures| figures.tid == self.tids[thread]);
+        let held = parts(of, |_| true);
+        let held_ns = super::sum(held.iter().map(|&(from, to)| to - from));
+        let waited_ns = super::sum(of.waits.iter().map(|wait| wait.ended - wait.began));
+        let share = || {
+            let own_ns = figures?.lived_ns?.checked_sub(waited_ns).filter(|&own| own > 0)?;
+            Some(figures?.other_wait_ns?.saturating_sub(held_ns) as f64 / own_ns as f64)
+        };
+        share().unwrap_or(0.0).min(1.0)
     }
 }

@@ -44,11 +44,16 @@ pub(super) fn culprits(report: &RunReport) -> Markup {
     }
 }
 
+/// The cells of a row of calls: two figures and two texts.
+fn cells_of_span((times, texts): crate::spans::Row) -> Vec<Cell> {
+    let times = times.map(|ns| Cell::figure(figures::duration(ns), ns as f64));
+    times.into_iter().chain(texts.map(Cell::text)).collect()
+}
+
 /// What the slowest calls of a function waited for.
 pub(super) fn spans(report: &RunReport, spans: &Spans) -> Markup {
     let rows = crate::spans::rows(report, spans);
-    let rows: Vec<Vec<Cell>> =
-        rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect();
+    let rows: Vec<Vec<Cell>> = rows.into_iter().map(cells_of_span).collect();
     html! {
         @if rows.is_empty() { p { "No call was seen from its beginning to its end." } }
         @else { (table(&crate::spans::HEADINGS, &rows)) }

@@ -25,14 +25,10 @@ impl Of {
     }
 }
 
-/// The parts of a thread's own time in the holds of `code`, oldest first and apart.
-pub(crate) fn parts(thread: &Thread, code: usize) -> Vec<(u64, u64)> {
-    let mut holds: Vec<(u64, u64)> = thread
-        .holds
-        .iter()
-        .filter(|hold| hold.0 == code)
-        .map(|&(_, from, to)| (from, to))
-        .collect();
+/// The parts of a thread's own time in the holds of this code, oldest first and apart.
+pub(crate) fn parts(thread: &Thread, is: impl Fn(usize) -> bool) -> Vec<(u64, u64)> {
+    let mut holds: Vec<(u64, u64)> =
+        thread.holds.iter().filter(|hold| is(hold.0)).map(|&(_, from, to)| (from, to)).collect();
     holds.sort_unstable();
     let mut parts = Vec::new();
     let mut done = thread.start;
@@ -90,7 +86,7 @@ enum Event {
 /// By how much earlier `thread` would have been where it was at `until`, without `of`.
 pub(crate) fn gain(history: &History, (thread, until): (usize, u64), of: &Of) -> u64 {
     let parts_of = |thread: &Thread| match of {
-        Of::Code(code) => parts(thread, *code),
+        Of::Code(code) => parts(thread, |of| of == *code),
         Of::Handover(_) => Vec::new(),
     };
     let mut saved: Vec<Saved> = history

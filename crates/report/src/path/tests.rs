@@ -121,7 +121,7 @@ fn tick(
 fn in_holds(history: &History, steps: &[Step], code: usize) -> u64 {
     let own = steps.iter().filter(|step| step.what == What::Own);
     let overlap = |step: &Step| -> u64 {
-        let parts = parts(&history.threads[step.thread], code);
+        let parts = parts(&history.threads[step.thread], |of| of == code);
         parts.iter().map(|&(from, to)| to.min(step.to).saturating_sub(from.max(step.from))).sum()
     };
     own.map(overlap).sum()

@@ -82,6 +82,10 @@ pub struct PathTaken {
     pub until_ns: u64,
     /// The part in threads that did not wait.
     pub own_ns: u64,
+    /// The part of `own_ns` in which they slept or waited for input, outside locks: estimated, as every part of a
+    /// thread's own time is taken for equal in this.
+    #[serde(default)]
+    pub asleep_ns: u64,
     /// From a release or a wakeup until its waiter went on.
     pub handed_over_ns: u64,
     /// How often that happened.
@@ -97,12 +101,14 @@ impl PathTaken {
     }
 
     /// Whether it says what a change can gain. With many short waits, going to sleep and waking others, which no hold
-    /// contains, may be much of it.
+    /// contains, may be much of it. Where threads sleep for most of it, what lets them go on (a flag that they look at,
+    /// say) was not seen.
     pub fn tells_gains(&self) -> bool {
         const SLEEP_AND_WAKEUP_NS: u64 = 20_000;
         const MUCH: u64 = 10;
-        let asleep_ns = self.handovers.saturating_mul(SLEEP_AND_WAKEUP_NS);
-        asleep_ns.saturating_mul(MUCH) < self.length_ns()
+        let wakeups_ns = self.handovers.saturating_mul(SLEEP_AND_WAKEUP_NS);
+        let is_awake = self.asleep_ns.saturating_mul(2) < self.length_ns();
+        is_awake && wakeups_ns.saturating_mul(MUCH) < self.length_ns()
     }
 }
 

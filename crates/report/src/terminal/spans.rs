@@ -3,6 +3,7 @@
 use super::{Options, heading};
 use crate::run::RunReport;
 use crate::spans::{HEADINGS, notes, remark, rows, title};
+use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::wrap;
 
@@ -19,7 +20,10 @@ pub(super) fn spans(report: &RunReport, options: &Options, paint: Paint) -> Stri
     let mut table = Table::new(columns.to_vec());
     let rows = rows(report, spans);
     let is_empty = rows.is_empty();
-    rows.into_iter().for_each(|row| table.row(row));
+    for (times, [place, what]) in rows {
+        let [slowest, median] = times.map(figures::duration);
+        table.row([slowest, median, place, what]);
+    }
     let body = match is_empty {
         true => "  No call was seen from its beginning to its end.\n".to_owned(),
         false => wrap(&remark(spans), "  ", options.width) + &table.text(options.width, paint),
