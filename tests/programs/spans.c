@@ -1,6 +1,7 @@
 /* Requests of two threads. Each takes a lock of their own for a moment; one in a hundred or so comes while a third thread
- * holds another lock for 30 ms, and waits for that. */
+ * holds another lock for 30 ms, and waits for that. Each request is announced as a span, too. */
 #include "truth.h"
+#include <uncontended.h>
 
 enum { REQUESTS = 1000, COMPACTIONS = 4, COMPACT_MS = 30 };
 static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER, store = PTHREAD_MUTEX_INITIALIZER;
@@ -27,7 +28,12 @@ NOINLINE static void compact(void) {
 }
 
 static void *serve(void *unused) {
-    for (int i = 0; i < REQUESTS; i++) request(1);
+    for (int i = 0; i < REQUESTS; i++) {
+        UNCONTENDED_SPAN("serve");
+        struct uncontended_span inner = uncontended_span_begin("inner");
+        request(1);
+        if (i % 2 == 0) uncontended_span_end(&inner);
+    }
     done++;
     return unused;
 }

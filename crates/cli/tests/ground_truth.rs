@@ -284,10 +284,26 @@ fn the_slowest_calls_are_told_from_the_median_ones() {
         return uncontended_testkit::skip(&NAME, &said.trim());
     }
     let report = check_by(&["--span", "request"], "spans", &[], 0);
-    let spans = &report["spans"];
+    let spans = &report["spans"][0];
+    assert_eq!((&spans["name"], &spans["kind"]), (&"request".into(), &"function".into()));
     // The first calls are missed: the places to which they return have yet to be learnt.
     let count = spans["count"].as_u64().expect("a count");
     assert!((1_000..=2_000).contains(&count) && spans["lost"] == 0, "{spans:#}");
+    the_slowest_waited_for_the_compaction(spans);
+}
+
+#[test]
+fn a_program_announces_its_spans() {
+    let report = check_with("spans", &[], 0);
+    let spans = &report["spans"][0];
+    assert_eq!((&spans["name"], &spans["kind"]), (&"serve".into(), &"annotation".into()));
+    assert_eq!((&spans["count"], &spans["not_kept"]), (&2_000.into(), &0.into()));
+    let inner = &report["spans"][1];
+    assert_eq!((&inner["name"], &inner["count"]), (&"inner".into(), &1_000.into()));
+    the_slowest_waited_for_the_compaction(spans);
+}
+
+fn the_slowest_waited_for_the_compaction(spans: &Value) {
     let compact_of = |group: &str| {
         let parts = spans[group]["parts"].as_array().expect("parts");
         let mut of = parts.iter().filter(|part| part["site"]["function"] == "compact");
@@ -295,7 +311,7 @@ fn the_slowest_calls_are_told_from_the_median_ones() {
     };
     // At most four calls of each thread waited for a compaction, which takes 30 ms.
     let (slowest, median) = (&spans["slowest"], &spans["median"]);
-    let hundredth = Value::from(count.div_ceil(100));
+    let hundredth = Value::from(spans["count"].as_u64().expect("a count").div_ceil(100));
     assert_eq!((&slowest["count"], &median["count"]), (&hundredth, &hundredth));
     assert!(compact_of("slowest") > 1_000_000, "{spans:#}");
     assert_eq!(compact_of("median"), 0, "{spans:#}");

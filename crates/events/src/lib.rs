@@ -7,8 +7,9 @@
 //! when it could have been taken; [`blame`]: the holds they waited for; [`shared`]: the same of read-write locks;
 //! [`recent`]: of returns from condition variables; [`nested`]: the locks held when another was taken; [`rows`]: a
 //! thread's rows, found by address; [`calls`]: its calls, found by where they return to; [`stacks`]: the numbers of
-//! stacks; [`log`]: when each wait was; [`maps`]: the kernel's list of a process's mappings. What the observer asks
-//! about the process around it: [`slots`], a table of modules; [`segments`], [`symbols`], [`deadline`].
+//! stacks; [`log`]: when each wait was; [`spans`]: what the program announces; [`maps`]: the kernel's list of a
+//! process's mappings. What the observer asks about the process around it: [`slots`], a table of modules; [`segments`],
+//! [`symbols`], [`deadline`].
 //! # Evidence
 //! Unit tests next to each file, `tests/model.rs`, and `tests/programs` observed by `unc run`.
 
@@ -33,6 +34,7 @@ pub mod segments;
 pub mod shared;
 pub mod site;
 pub mod slots;
+pub mod spans;
 pub mod stacks;
 pub mod symbols;
 pub mod waiters;

@@ -1,11 +1,11 @@
-//! The log of a thread's waits and holds: when each was, and which thread ended the waits. From all threads' logs
-//! follows the path that set a run's length.
+//! The log of a thread's waits, holds and spans: when each was, and which thread ended the waits. From all threads'
+//! logs follows the path that set a run's length.
 //!
 //! # Contract
-//! [`wait`], [`hold`] and [`join`] keep the newest of the calling thread's, at most [`LOG_PARTS`] parts of [`LOGGED`].
-//! Of holds, those for which others waited and long ones are kept. Only the thread writes its log, and no other thread
-//! reads it: it is for the reader of the record. What ended a wait is evidence, as the words that it comes from: a
-//! thread that acts between the end of a wait and its return may take its place.
+//! [`wait`], [`hold`], [`join`] and [`span`] keep the newest of the calling thread's, at most [`LOG_PARTS`] parts of
+//! [`LOGGED`]. Of holds, those for which others waited and long ones are kept. Only the thread writes its log, and no
+//! other thread reads it: it is for the reader of the record. What ended a wait is evidence, as the words that it comes
+//! from: a thread that acts between the end of a wait and its return may take its place.
 //! # State
 //! `Thread::log` is the first part, `Thread::log_now` the one being filled. The parts form a ring (`LogPart::after`).
 //! `Header::log_parts` counts those of all threads. They have at most an eighth of the record, but a thread without any
@@ -13,7 +13,7 @@
 //! # Invariants
 //! I1: a part is linked before it is filled, and the number of its first entry set when it begins to be filled again.
 //! # Evidence
-//! `tests/log.rs`; `tests/programs`: `path_*.c`.
+//! `tests/log.rs`; `tests/programs`: `path.c`.
 
 use crate::site::Recorder;
 use uncontended_atomic::Ordering::Relaxed;
@@ -91,7 +91,7 @@ pub struct Waited {
     pub free: u64,
 }
 
-/// A wait or a hold that has ended.
+/// A wait, a hold or a span that has ended.
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     what: u32,
@@ -122,6 +122,11 @@ pub fn hold(recorder: &Recorder, lock: &Lock, (began, ended): (u64, u64), stack:
 /// Keeps a wait of the calling thread for the end of the one with this handle. The thread must be marked as recording.
 pub fn join(recorder: &Recorder, joined: u64, (began, ended): (u64, u64)) {
     note(recorder, Entry { what: logged::JOIN, began, ended, joined, ..Entry::default() });
+}
+
+/// Keeps a span of the calling thread, by the number of its name. The thread must be marked as recording.
+pub(crate) fn span(recorder: &Recorder, name: Unit, (began, ended): (u64, u64)) {
+    note(recorder, Entry { what: logged::SPAN, began, ended, lock: name, ..Entry::default() });
 }
 
 fn note(recorder: &Recorder, entry: Entry) {

@@ -7,9 +7,11 @@ use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::{self, Blocked, End};
 use uncontended_events::log::{self, By};
 use uncontended_events::site::{Recorder, Row, Site};
-use uncontended_events::{generations, passing};
+use uncontended_events::{generations, passing, spans};
 use uncontended_testkit::Random;
-use uncontended_trace::layout::{LOG_PARTS, LOGGED, LogPart, Logged, kind, logged, units};
+use uncontended_trace::layout::{
+    LOG_PARTS, LOGGED, LogPart, Logged, SPAN_NAME, SpanName, kind, logged, units,
+};
 
 /// Units of a record with room for this many parts of logs, and the size that its header states for that.
 fn record(parts: u32) -> (u32, u32) {
@@ -189,4 +191,47 @@ fn a_thread_has_a_bounded_number_of_parts() {
     fill(at.recorder, 0, u64::from(more) * LOGGED as u64);
     assert_eq!(at.recorder.thread.log_parts.load(Relaxed), LOG_PARTS);
     assert_eq!(times(at.recorder).0, 3 * LOGGED as u64);
+}
+
+/// A name, padded.
+fn text(name: &str) -> [u8; SPAN_NAME] {
+    std::array::from_fn(|place| name.as_bytes().get(place).copied().unwrap_or(0))
+}
+
+/// The names of a thread's spans, the newest first: where they are, and how many spans have ended.
+fn names(recorder: &Recorder) -> Vec<(u64, u64, [u8; SPAN_NAME])> {
+    let names = recorder.arena.list::<SpanName>(&recorder.thread.spans).map(|(_, name)| {
+        let text = std::array::from_fn(|place| name.text[place].load(Relaxed));
+        (name.at.load(Relaxed), name.count.load(Relaxed), text)
+    });
+    names.collect()
+}
+
+#[test]
+fn a_span_is_kept_by_the_thread_that_ends_it_and_its_name_read_once() {
+    let [at] = threads(1);
+    let span = |began: u64, ended: u64, name: u64| {
+        at.set(ended);
+        spans::end(at, began, name, || text(&format!("name {name} at {ended}")));
+    };
+    span(10, 20, 7);
+    span(30, 45, 8);
+    span(50, 60, 7);
+    span(90, 85, 7);
+    let kept = |times| Kept { what: logged::SPAN, times, stack: 0, by: By::default() };
+    assert_eq!(self::kept(at.recorder), (0, [(10, 20), (30, 45), (50, 60)].map(kept).to_vec()));
+    assert_eq!(names(at.recorder), [(8, 1, text("name 8 at 45")), (7, 2, text("name 7 at 20"))]);
+}
+
+#[test]
+fn a_thread_has_a_limited_number_of_names() {
+    let [at] = threads(1);
+    for name in 1..=spans::NAMES as u64 + 1 {
+        for _ in 0..2 {
+            spans::end(at, at.ticks(), name, || text("name"));
+        }
+    }
+    let names = names(at.recorder);
+    assert_eq!(names.len(), spans::NAMES);
+    assert!(names.iter().all(|&(at, count, _)| at != spans::NAMES as u64 + 1 && count == 2));
 }

@@ -15,7 +15,7 @@
 //! [`Caller`]: crate::caller::Caller
 
 use crate::{
-    annotated, barrier, c11, condition, futex, join, module, mutex, rwlock, semaphore, spin,
+    annotated, barrier, c11, condition, futex, join, module, mutex, rwlock, semaphore, span, spin,
 };
 use std::arch::naked_asm;
 
@@ -116,6 +116,8 @@ interpose! {
     uncontended_note_acquired 1 annotated::acquired;
     uncontended_note_released 1 annotated::released;
     uncontended_note_gave_up 1 annotated::gave_up;
+    uncontended_note_span_begin 1 span::begin;
+    uncontended_note_span_end 2 span::end;
 }
 
 /// `struct uncontended_hooks` of `include/uncontended.h`: four functions that take the lock's address.
@@ -126,6 +128,11 @@ static HOOKS: [unsafe extern "C" fn(); 4] = [
     uncontended_note_released,
     uncontended_note_gave_up,
 ];
+
+/// `struct uncontended_span_hooks`.
+#[unsafe(export_name = "uncontended_span_hooks")]
+static SPAN_HOOKS: [unsafe extern "C" fn(); 2] =
+    [uncontended_note_span_begin, uncontended_note_span_end];
 
 // The current version of condition variables. On x86-64 the version must be named, because the C library has two.
 #[cfg(not(target_arch = "x86_64"))]

@@ -14,7 +14,7 @@
 //! - [`host`], [`image`], [`caller`], [`module`], [`seccomp`], [`unwind`], [`stack`];
 //! - [`local`], [`here`];
 //! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`futex`], [`join`], [`c11`],
-//!   [`annotated`];
+//!   [`annotated`], [`span`];
 //! - [`entry`], `start`.
 //! # Invariants
 //! I1: no path allocates from the program's heap, takes a lock of the program or the loader, or panics. Where the
@@ -58,6 +58,7 @@ mod rwlock;
 mod sandbox;
 mod seccomp;
 mod semaphore;
+mod span;
 mod spin;
 mod stack;
 mod start;

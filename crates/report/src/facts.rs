@@ -1,6 +1,6 @@
 //! Facts that the record cannot contain because they are outside the program: its exit, and the kernel's figures.
 
-use crate::run::{FutexSite, Thread};
+use crate::run::{FutexSite, SpanKind, Thread};
 use serde::{Deserialize, Serialize};
 
 /// What `unc` itself observed of a run; a trace file keeps it with the record.
@@ -49,12 +49,14 @@ pub struct Facts {
     pub spans: Option<SpanFacts>,
 }
 
-/// The calls of one function.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// The calls of one function, or the spans of a name that the program announces.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpanFacts {
-    /// Its name, as given.
-    pub function: String,
-    /// The newest calls that have returned, in the order of their ends.
+    /// The function, as given, or the name.
+    pub name: String,
+    /// Which of the two.
+    pub kind: SpanKind,
+    /// The newest ones that have ended, those of a thread in the order of their ends.
     pub spans: Vec<SpanFact>,
     /// How many there were before these.
     pub earlier: u64,

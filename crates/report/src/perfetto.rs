@@ -1,7 +1,7 @@
 //! Waits, holds and idle intervals as a trace for `ui.perfetto.dev` and `chrome://tracing`.
 //!
 //! # Contract
-//! JSON in the trace event format: each thread has a track with the newest of its waits and holds, each lock one with
+//! JSON in the trace event format: each thread has a track with its newest waits, holds and spans, each lock one with
 //! its longest idle intervals; an arrow goes from what ended a wait to its end. The longest waits and holds of each
 //! lock are shown even if they were too early to be among the newest. Times are microseconds from the start of the
 //! program. On a track, an interval lies within those in which it begins: the part of a hold that outlasts an earlier
@@ -9,7 +9,7 @@
 //! # Sources
 //! "Trace Event Format", the Chromium project: complete events `X`, metadata events `M`, flow events `s` and `f`.
 
-use crate::aggregate::{Event, Timeline};
+use crate::aggregate::{Activity, Event, Timeline};
 use crate::rows::{kind_of, place};
 use crate::run::{Lock, Moment, Process, RunReport, Span};
 use serde_json::{Value, json};
@@ -22,8 +22,8 @@ const LOCK_TRACKS: u64 = 1 << 23;
 const WAKEUP_NS: u64 = 1_000;
 
 /// What a trace has.
-const CONTENTS: &str = "the newest waits of each thread, the newest holds for which others waited or that were long, \
-    and the four longest waits, idle intervals and holds of each lock";
+const CONTENTS: &str = "the newest waits and spans of each thread, the newest holds for which others waited or that were \
+    long, and the four longest waits, idle intervals and holds of each lock";
 
 /// The trace of `report`, with the timelines of its processes in their order.
 pub fn render(report: &RunReport, timelines: &[Timeline]) -> Value {
@@ -135,7 +135,7 @@ struct Tracks<'a> {
 
 impl<'a> Tracks<'a> {
     fn new(process: &'a Process, timeline: &'a Timeline) -> Self {
-        let holds = timeline.events.iter().filter(|event| event.what == Span::Hold);
+        let holds = timeline.events.iter().filter(|event| event.what == Activity::Hold);
         Tracks {
             process,
             timeline,
@@ -198,12 +198,17 @@ impl<'a> Tracks<'a> {
     }
 
     fn slice(&self, event: &'a Event, lock: Option<&'a Lock>) -> Slice<'a> {
-        let what = word(event.what);
-        let name = match lock {
-            Some(lock) => format!("{what} #{} {}", lock.id, place(lock)),
-            None => "wait for a thread's end".to_owned(),
-        };
         let code = event.code.and_then(|code| self.timeline.codes.get(code));
+        let what = match event.what {
+            Activity::Wait => "wait",
+            Activity::Hold => "hold",
+            Activity::Span => "span",
+        };
+        let name = match (event.what, lock) {
+            (Activity::Span, _) => code.cloned().unwrap_or_default(),
+            (_, Some(lock)) => format!("{what} #{} {}", lock.id, place(lock)),
+            (_, None) => "wait for a thread's end".to_owned(),
+        };
         let to_ns = event.at_ns.saturating_add(event.ns);
         Slice {
             tid: event.tid,
@@ -325,14 +330,14 @@ mod tests {
         assert!(trace.iter().any(|event| event["args"]["name"] == "lock #7 at 0x1"));
     }
 
-    fn event(what: Span, tid: u32, (at_ns, end): (u64, u64), by: Option<(u32, u64)>) -> Event {
+    fn event(what: Activity, tid: u32, (at_ns, end): (u64, u64), by: Option<(u32, u64)>) -> Event {
         Event { what, tid, lock: Some(7), at_ns, ns: end - at_ns, by, code: Some(0) }
     }
 
     #[test]
     fn an_arrow_goes_from_the_hold_that_ended_a_wait_to_its_end() {
-        let hold = event(Span::Hold, 1, (1_000, 5_000), None);
-        let wait = event(Span::Wait, 2, (2_000, 6_000), Some((1, 5_000)));
+        let hold = event(Activity::Hold, 1, (1_000, 5_000), None);
+        let wait = event(Activity::Wait, 2, (2_000, 6_000), Some((1, 5_000)));
         // The longest wait is among the newest: it is shown once.
         let moment =
             Moment { what: Span::Wait, at_ns: 2_001, ns: 4_000, tid: Some(2), cause: None };
@@ -352,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_held_nothing_has_a_slice_for_its_wakeup() {
-        let waits = [2, 3].map(|tid| event(Span::Wait, tid, (2_000, 6_000), Some((1, 5_000))));
+        let waits = [2, 3].map(|tid| event(Activity::Wait, tid, (2_000, 6_000), Some((1, 5_000))));
         let trace = trace(Vec::new(), waits.to_vec());
         assert_eq!(
             slices(&trace),
@@ -361,10 +366,18 @@ mod tests {
     }
 
     #[test]
+    fn a_span_has_its_name() {
+        let span = Event { lock: None, ..event(Activity::Span, 1, (1_000, 5_000), None) };
+        let trace = trace(Vec::new(), vec![span]);
+        assert_eq!(slices(&trace), [("span", 1, 1.0, 4.0)]);
+        assert!(trace.iter().any(|event| event["name"] == "work a.c:3"));
+    }
+
+    #[test]
     fn holds_that_overlap_are_cut_where_the_earlier_one_ends() {
-        let first = event(Span::Hold, 1, (1_000, 5_000), None);
-        let second = event(Span::Hold, 1, (2_000, 9_000), None);
-        let third = event(Span::Hold, 1, (5_000, 6_000), None);
+        let first = event(Activity::Hold, 1, (1_000, 5_000), None);
+        let second = event(Activity::Hold, 1, (2_000, 9_000), None);
+        let third = event(Activity::Hold, 1, (5_000, 6_000), None);
         let trace = trace(Vec::new(), vec![first, third, second]);
         assert_eq!(
             slices(&trace),

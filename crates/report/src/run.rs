@@ -12,7 +12,7 @@ mod spans;
 
 pub use blamed::{Blame, Blamed, BlamedKind, GAINS, PathTaken, RankedBy, WaitedIn};
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
-pub use spans::{SpanGroup, SpanPart, Spans};
+pub use spans::{SpanGroup, SpanKind, SpanPart, Spans};
 
 use crate::facts::LoadFacts;
 use serde::{Deserialize, Serialize};
@@ -56,9 +56,9 @@ pub struct RunReport {
     /// The path that set the length of each process that ended by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathTaken>,
-    /// The calls of one function (`--span`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spans: Option<Spans>,
+    /// The calls of one function (`--span`), then the spans that the program announces, by name: at most ten.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spans: Vec<Spans>,
     /// Cycles of threads that waited for each other when the run ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deadlocks: Vec<Deadlock>,

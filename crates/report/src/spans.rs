@@ -1,6 +1,6 @@
-//! The table of a function's calls, for the terminal and the page.
+//! The table of spans of one name, for the terminal and the page.
 
-use crate::run::{RunReport, SpanGroup, Spans};
+use crate::run::{RunReport, SpanGroup, SpanKind, Spans};
 use crate::terminal::words;
 use uncontended_figures as figures;
 use uncontended_figures::text::clean;
@@ -13,7 +13,10 @@ pub(crate) const HEADINGS: [&str; 4] = ["slowest", "median", "where", "what"];
 
 /// The title of the table.
 pub(crate) fn title(spans: &Spans) -> String {
-    format!("Calls of {}", clean(&spans.function))
+    match spans.kind {
+        SpanKind::Function => format!("Calls of {}", clean(&spans.name)),
+        SpanKind::Annotation => format!("Spans: {}", clean(&spans.name)),
+    }
 }
 
 /// How long the calls took, in a sentence.
@@ -29,9 +32,7 @@ pub(crate) fn remark(spans: &Spans) -> String {
 pub(crate) fn notes(spans: &Spans) -> Vec<String> {
     let kept = (spans.not_kept > 0).then(|| {
         let count = figures::count(spans.not_kept);
-        format!(
-            "{count} more calls are left out: their ends, or what they waited for, were not seen."
-        )
+        format!("{count} more are left out: their ends, or what they waited for, were not seen.")
     });
     let lost = (spans.lost > 0).then(|| {
         format!("{} calls and returns came too fast to follow.", figures::count(spans.lost))

@@ -31,7 +31,7 @@ pub const TERMS: &[Group] = &[
         ],
     ),
     (
-        "Calls of a function (--span)",
+        "Calls of a function (--span), and spans",
         &[
             ("slowest", "the mean of the slowest 1 % of the calls, and of its parts"),
             ("median", "the same of as many calls in the middle"),

@@ -4,12 +4,12 @@ mod written;
 
 use std::mem::offset_of;
 use std::time::Instant;
-use uncontended_report::aggregate::{Event, report, timeline};
+use uncontended_report::aggregate::{Activity, Event, report, timeline};
 use uncontended_report::facts::{
     Facts, FutexFacts, FutexThread, SpanFact, SpanFacts, ThreadFacts, Unrecorded,
 };
 use uncontended_report::perfetto;
-use uncontended_report::run::{Class, Frame, IdleCause, Kind, PathTaken, Span, Thread};
+use uncontended_report::run::{Class, Frame, IdleCause, Kind, PathTaken, SpanKind, Thread};
 use uncontended_testkit::{Random, repetitions};
 use uncontended_trace::layout::{self, Cell, Cold, Lock, Process, UNIT, logged};
 use uncontended_trace::reader::LoggedRecord;
@@ -430,21 +430,21 @@ fn the_path_leads_from_the_end_through_joins_and_holds() {
     // The first one is of a thread that took no lock.
     let span = |tid, began_ns, ended_ns| SpanFact { pid: 7, tid, began_ns, ended_ns };
     let calls = vec![span(10, 900, 950), span(8, 900, 3_050)];
-    let function = "work".to_owned();
-    let spans = Some(SpanFacts { function, spans: calls, earlier: 5, lost: 2, cost_ns: Some(9) });
+    let (name, kind) = ("work".to_owned(), SpanKind::Function);
+    let spans = Some(SpanFacts { name, kind, spans: calls, earlier: 5, lost: 2, cost_ns: Some(9) });
     let made = report(&writer.bytes, Facts { spans, ..facts() }, &mut Plain::default()).unwrap();
     let path = PathTaken {
         pid: 7,
         from_ns: 0,
         until_ns: 5_000,
         own_ns: 4_800,
-        asleep_ns: 0,
+        asleep_ns: 1_000, // The worker, since its wait: it had no CPU time.
         handed_over_ns: 100 + 100,
         handovers: 2,
         unknown_ns: 0,
     };
     assert_eq!(made.paths, [path]);
-    let spans = made.spans.unwrap();
+    let [spans] = made.spans.as_slice() else { panic!("spans of one function") };
     assert_eq!((spans.count, spans.not_kept, spans.lost, spans.max_ns), (2, 5, 2, 2_150));
     let slowest = &spans.slowest;
     // Its own 50 ns after the wait, and the other thread's hold since the call; no culprit has caused any of it.
@@ -462,8 +462,47 @@ fn the_path_leads_from_the_end_through_joins_and_holds() {
         by,
         code: None,
     };
-    let join = event(Span::Wait, 7, None, (300, 4_100), Some((8, 4_000)));
-    let wait = event(Span::Wait, 8, Some(0), (1_000, 3_000), Some((9, 2_900)));
-    let hold = event(Span::Hold, 9, Some(0), (250, 2_900), None);
+    let join = event(Activity::Wait, 7, None, (300, 4_100), Some((8, 4_000)));
+    let wait = event(Activity::Wait, 8, Some(0), (1_000, 3_000), Some((9, 2_900)));
+    let hold = event(Activity::Hold, 9, Some(0), (250, 2_900), None);
     assert_eq!(timelines[0].events, [join, wait, hold]);
+}
+
+/// Ticks are half a nanosecond, from 1000 on.
+#[test]
+fn announced_spans_of_one_name_belong_together() {
+    let mut writer = Writer::new();
+    let process = writer.process(7);
+    let threads = [8, 9].map(|tid| writer.thread(process, tid));
+    let span = |name: u32, began: u64, ended: u64| LoggedRecord {
+        what: logged::SPAN,
+        began: 1_000 + 2 * began,
+        ended: 1_000 + 2 * ended,
+        lock: name,
+        ..Default::default()
+    };
+    for (thread, offset) in threads.into_iter().zip([0, 500]) {
+        let [serve, scan] = ["serve", "scan"].map(|name| writer.span_name(thread, name, 4));
+        let entries = [
+            span(serve, offset + 20, offset + 30),
+            span(scan, offset + 40, offset + 45),
+            span(serve, offset + 10, offset + 110),
+            span(serve, offset + 120, offset + 121),
+        ];
+        writer.logs(thread, &entries);
+    }
+    let made = report(&writer.bytes, facts(), &mut Plain::default()).unwrap();
+    let found = made.spans.iter().map(|of| {
+        (of.name.as_str(), of.kind, [of.count, of.not_kept], [of.p50_ns, of.max_ns], of.cost_ns)
+    });
+    let kind = SpanKind::Annotation;
+    assert_eq!(
+        found.collect::<Vec<_>>(),
+        [("serve", kind, [6, 2], [10, 100], None), ("scan", kind, [2, 6], [5, 5], None),]
+    );
+    let timelines = timeline(&writer.bytes, &facts(), &mut Plain::default()).unwrap();
+    let [first, second] = [&timelines[0].events[0], &timelines[0].events[1]];
+    let name = |event: &Event| timelines[0].codes[event.code.unwrap()].clone();
+    assert_eq!((first.what, first.lock, first.by), (Activity::Span, None, None));
+    assert_eq!([name(first), name(second)], ["serve", "scan"]);
 }

@@ -201,7 +201,8 @@ impl Dice {
             unknown_ns: random.number(),
         };
         Spans {
-            function: self.text(),
+            name: self.text(),
+            kind: [SpanKind::Function, SpanKind::Annotation][self.below(2) as usize],
             count: self.number(),
             not_kept: self.number(),
             lost: self.number(),
@@ -278,7 +279,7 @@ impl Dice {
         report.culprits = (0..self.below(7)).map(|_| self.blamed()).collect();
         report.ranked_by = [RankedBy::Wait, RankedBy::Gain][self.below(2) as usize];
         let pids: Vec<u32> = report.processes.iter().map(|process| process.pid).collect();
-        report.spans = self.maybe(Dice::spans);
+        report.spans = (0..self.below(3)).map(|_| self.spans()).collect();
         report.paths = pids.into_iter().map(|pid| self.path(pid)).collect();
         report.deadlocks = (0..self.below(3)).map(|_| self.deadlock()).collect();
         report.coverage.unseen.push(self.text());

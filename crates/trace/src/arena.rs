@@ -41,7 +41,7 @@ macro_rules! entries {
         }
     )* };
 }
-entries! { Process Thread Lock Cell Caused Nested Stack Module }
+entries! { Process Thread Lock Cell Caused Nested Stack Module SpanName }
 
 /// Units added at a time: zeroing them takes no longer than the system call that adds them.
 pub const STEP: u32 = (256 << 10) / UNIT as u32;

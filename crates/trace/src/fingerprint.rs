@@ -19,6 +19,7 @@ const _: () = {
     assert!(size_of::<Nested>() == 2 * UNIT);
     assert!(size_of::<Wake>() == 24);
     assert!(size_of::<Logged>() == UNIT);
+    assert!(size_of::<SpanName>() == UNIT);
     assert!(size_of::<LogPart>() == 128 * UNIT);
     assert!(size_of::<Extreme>() == 40);
     assert!(size_of::<Stack>() == 240);
@@ -44,7 +45,7 @@ const _: () = {
             wakes ended_by end_ticks spare;
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
             asleep_since joined blocked_from blocked_to blocked_by wants system_ns wants_since wants_stack wants_how
-            nested_lost nested reserved came_by handle log log_now log_parts spare;
+            nested_lost nested reserved came_by handle log log_now log_parts spans;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
             waiters away next created first_taken generation signalled kind crossed passing spare ended_by free began
             recent came;
@@ -62,6 +63,7 @@ const _: () = {
         Wake: at before lock site;
         LogPart: after noted first spare entries;
         Logged: began ended by_at joined free lock stack by by_stack what spare;
+        SpanName: next spare at count text;
         Nested: next lock stack count held;
         Held: lock site;
         Extreme: ticks at release mine other cause spare;
@@ -73,5 +75,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0x69ce_2457_5f12_c9e4, "the layout has changed: change VERSION");
+    assert!(hash == 0x2e8c_319e_64ae_7258, "the layout has changed: change VERSION");
 };

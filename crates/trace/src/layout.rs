@@ -10,7 +10,8 @@
 //!              Process ─ threads ─ Thread ─ cells ─ Cell ─ cold ─ Cold
 //!                 │ │               │             └ caused ─ Caused (one for each site whose holds were waited for)
 //!                 │ │               ├ nested ─ Nested (one for each lock and the locks held when it was taken)
-//!                 │ │               └ log ─ LogPart (its waits and holds, the newest kept)
+//!                 │ │               ├ log ─ LogPart (its waits, holds and spans, the newest kept)
+//!                 │ │               └ spans ─ SpanName
 //!                 │ ├─── locks ─── Lock ─ waiters ─ WaiterList (one Lock for each generation of an address)
 //!                 │ │               └ recent ─ Recent
 //!                 │ ├─── stacks ── Stack                       (addresses; each list of addresses once)
@@ -20,7 +21,7 @@
 //! A `Cell` is what one thread did to one generation of a lock; only that thread writes it. A lock costs 128 bytes, a
 //! cell 384, its part for waits (`Cold`) 2,624, each site that made others wait (`Caused`) 64, a waiter list 640, and
 //! the recent holds of a mutex with a condition variable 1,600, a lock taken while others are held 128, 127 entries of
-//! a log 8,192.
+//! a log 8,192, a name of spans 64.
 //! # Invariants
 //! I1: every entry consists of integers for which any bit pattern is a value, so a torn or hostile entry is wrong but
 //!     never invalid.
@@ -43,7 +44,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 11;
+pub const VERSION: u32 = 12;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -220,8 +221,8 @@ pub struct Thread {
     pub log_now: AtomicU32,
     /// How many parts there are.
     pub log_parts: AtomicU32,
-    /// Keeps the size a multiple of a unit.
-    pub spare: AtomicU32,
+    /// Newest of the names of its spans.
+    pub spans: AtomicU32,
 }
 
 /// Parts of [`Thread::wants_how`].

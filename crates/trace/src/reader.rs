@@ -13,12 +13,13 @@
 use crate::histogram::{COARSE, FINE, Scale};
 use crate::layout::{
     self, Caused, Cell, Cold, Extreme, Header, Held, LATE, LOGGED, Late, Lock, LogPart, Logged,
-    Module, NESTED, Nested, Process, SITES, Stack, Thread, UNIT, Unit, WaiterList,
+    Module, NESTED, Nested, Process, SITES, SPAN_NAME, SpanName, Stack, Thread, UNIT, Unit,
+    WaiterList,
 };
 pub use crate::records::{
     CausedRecord, CellAt, CellRecord, ExtremeRecord, HeldRecord, HoldRecord, LockRecord, LogRecord,
-    LoggedRecord, ModuleRecord, NestedRecord, ProcessRecord, ThreadRecord, TimedOutRecord,
-    TimesRecord, WantsRecord,
+    LoggedRecord, ModuleRecord, NestedRecord, ProcessRecord, SpanNameRecord, ThreadRecord,
+    TimedOutRecord, TimesRecord, WantsRecord,
 };
 use std::cell::{Cell as Counter, RefCell};
 use std::fmt;
@@ -133,6 +134,11 @@ pub fn check(bytes: &[u8]) -> Result<(), ReadError> {
 }
 
 impl Record<'_> {
+    /// Nanoseconds from the start of the program to a time in ticks.
+    pub fn ns_at(&self, ticks: u64) -> u64 {
+        (ticks.saturating_sub(self.start_ticks) as f64 * self.tick_ns) as u64
+    }
+
     /// What one thread did to one lock.
     pub fn cell(&self, cell: CellAt) -> CellRecord {
         self.view.cell(cell)
@@ -194,6 +200,20 @@ impl<'b> View<'b> {
     fn text(&self, at: usize, length: usize) -> &'b [u8] {
         let from = at.min(self.bytes.len());
         &self.bytes[from..from.saturating_add(length).min(self.bytes.len())]
+    }
+
+    /// A text that ends with the first NUL, if there is one.
+    fn padded(&self, at: usize, length: usize) -> String {
+        let text = self.text(at, length).split(|&byte| byte == 0).next().unwrap_or_default();
+        String::from_utf8_lossy(text).into_owned()
+    }
+
+    fn span_name(&self, at: usize) -> SpanNameRecord {
+        SpanNameRecord {
+            unit: (at / UNIT) as Unit,
+            name: self.padded(at + offset_of!(SpanName, text), SPAN_NAME),
+            count: self.u64(at + offset_of!(SpanName, count)),
+        }
     }
 
     fn module(&self, at: usize) -> ModuleRecord {
@@ -442,8 +462,6 @@ impl<'b> Lists<'b> {
 
     fn thread(&self, at: usize) -> ThreadRecord {
         let view = self.view;
-        let name = view.text(at + offset_of!(Thread, name), 16);
-        let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
         let (mut blocked, mut waited) = (0u64, 0u64);
         let mut cells = Vec::new();
         for cell in self.list(view.u32(at + offset_of!(Thread, cells)), offset_of!(Cell, next)) {
@@ -464,7 +482,7 @@ impl<'b> Lists<'b> {
             unit: (at / UNIT) as Unit,
             handle: view.u64(at + offset_of!(Thread, handle)),
             tid: view.u32(at + offset_of!(Thread, tid)),
-            name: String::from_utf8_lossy(name).into_owned(),
+            name: view.padded(at + offset_of!(Thread, name), 16),
             start_ticks: view.u64(at + offset_of!(Thread, start_ticks)),
             end_ticks: view.u64(at + offset_of!(Thread, end_ticks)),
             cpu_ns: view.u64(at + offset_of!(Thread, cpu_ns)),
@@ -481,6 +499,10 @@ impl<'b> Lists<'b> {
             nested,
             nested_lost: view.u64(at + offset_of!(Thread, nested_lost)),
             log: self.log(view.u32(at + offset_of!(Thread, log))),
+            spans: self
+                .list(view.u32(at + offset_of!(Thread, spans)), offset_of!(SpanName, next))
+                .map(|at| view.span_name(at))
+                .collect(),
         }
     }
 

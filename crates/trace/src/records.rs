@@ -96,32 +96,50 @@ pub struct ThreadRecord {
     pub nested: Vec<NestedRecord>,
     /// How often it did so without room to record which.
     pub nested_lost: u64,
-    /// Its last waits and holds.
+    /// Its last waits, holds and spans.
     pub log: LogRecord,
+    /// The names of its spans.
+    pub spans: Vec<SpanNameRecord>,
 }
 
-/// The last waits and holds of a thread.
+/// The spans of one name in a thread.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SpanNameRecord {
+    /// Its number: what [`LoggedRecord::lock`] of a span is.
+    pub unit: Unit,
+    /// The name.
+    pub name: String,
+    /// How many have ended.
+    pub count: u64,
+}
+
+/// The last waits, holds and spans of a thread.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LogRecord {
     /// The number of earlier ones, which were not kept.
     pub lost: u64,
-    /// The waits and holds, in the order in which they ended.
+    /// All of them, in the order in which they ended.
     pub entries: Vec<LoggedRecord>,
 }
 
 impl LogRecord {
     /// The waits.
     pub fn waits(&self) -> impl Iterator<Item = &LoggedRecord> {
-        self.entries.iter().filter(|entry| entry.what != logged::HOLD)
+        self.entries.iter().filter(|entry| !matches!(entry.what, logged::HOLD | logged::SPAN))
     }
 
     /// The holds: those for which others waited, and long ones.
     pub fn holds(&self) -> impl Iterator<Item = &LoggedRecord> {
         self.entries.iter().filter(|entry| entry.what == logged::HOLD)
     }
+
+    /// The spans that the program announced.
+    pub fn spans(&self) -> impl Iterator<Item = &LoggedRecord> {
+        self.entries.iter().filter(|entry| entry.what == logged::SPAN)
+    }
 }
 
-/// A wait or a hold that ended. Times are in ticks.
+/// A wait, a hold or a span that ended. Times are in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoggedRecord {
     /// One of [`logged`].
@@ -136,7 +154,7 @@ pub struct LoggedRecord {
     pub joined: u64,
     /// The part of the wait during which the lock was free.
     pub free: u64,
-    /// The lock; 0 if it was for another thread's end.
+    /// The lock, or the name of the span; 0 if it was for another thread's end.
     pub lock: Unit,
     /// Stack of the call that waited or acquired; 0 if unknown.
     pub stack: u32,

@@ -5,7 +5,8 @@
 //! - [`wait`]: the building blocks of sleeping: event counts, sleepers, deadlines.
 //! - [`fence`]: asymmetric fences, free for the side that runs often.
 //! - `model`, with the feature of that name: the checker, for your own lock-free code.
-//! - Annotations, which give a lock of your own (for example an inlined spinlock) a row in the report of `unc run`.
+//! - Annotations, which give a lock of your own (for example an inlined spinlock) a row in the report of `unc run`, and
+//!   tell it which parts of your threads' work belong together ([`span!`]).
 //!
 //! For C and C++ there are the annotations in `include/uncontended.h`, which needs no library, and event counts and
 //! rings in `include/uncontended_lib.h` (feature `c`).
@@ -101,6 +102,31 @@ macro_rules! gave_up {
     ($lock:expr) => {
         $crate::__annotate::gave_up(::core::ptr::from_ref($lock))
     };
+}
+
+/// A part of the program's work, until the value is dropped: a request, say. `unc run` reports what the slowest spans
+/// of a name waited for, next to the median ones.
+///
+/// The name is a literal without NUL; the report has its first 39 bytes. Spans may nest. If the work
+/// continues in another thread, send it the value.
+///
+/// ```
+/// fn handle(request: &str) -> usize {
+///     let _span = uncontended::span!("request");
+///     request.len()
+/// }
+/// assert_eq!(handle("GET /"), 5);
+/// ```
+#[macro_export]
+macro_rules! span {
+    ($name:literal) => {{
+        const NAME: &::core::ffi::CStr =
+            match ::core::ffi::CStr::from_bytes_with_nul(concat!($name, "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => panic!("a span's name has no NUL in it"),
+            };
+        $crate::__annotate::Span::begin(NAME)
+    }};
 }
 
 /// Compiles and runs the examples of the book's page.

@@ -1,4 +1,5 @@
-/* Event counts and rings from C and from C++: every function, every status. Exits with 0 if all of it holds. */
+/* Event counts and rings from C and from C++: every function, every status; and spans. Exits with 0 if all of it holds. */
+#include <uncontended.h>
 #include <uncontended_lib.h>
 
 #include <pthread.h>
@@ -139,7 +140,20 @@ static void every_status(void) {
     unc_ring_close_consumer(NULL);
 }
 
+/* Without an observer, a span does nothing; two in one block have names of their own. */
+static void spans_are_left_in_any_way(void) {
+    for (int i = 0; i < 2; i++) {
+        UNCONTENDED_SPAN("outer");
+        UNCONTENDED_SPAN("inner");
+        struct uncontended_span span = uncontended_span_begin("third");
+        REQUIRE(span.began == 0);
+        if (i == 0) continue;
+        uncontended_span_end(&span);
+    }
+}
+
 int main(void) {
+    spans_are_left_in_any_way();
     events_are_seen_in_order();
     many_producers_lose_no_event();
     deadlines_and_sleepers();

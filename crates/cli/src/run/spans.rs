@@ -21,6 +21,7 @@ use std::path::Path;
 use std::time::Instant;
 use uncontended_decide::Failure;
 use uncontended_report::facts::{SpanFact, SpanFacts};
+use uncontended_report::run::SpanKind;
 use uncontended_sys::perf::{Place, Point, Registers, Sample, Watch};
 
 /// Most spans that are kept.
@@ -150,7 +151,8 @@ impl SpanWatch {
             ..*span
         };
         SpanFacts {
-            function: self.function.clone(),
+            name: self.function.clone(),
+            kind: SpanKind::Function,
             spans: self.spans.iter().map(since_start).collect(),
             earlier: self.earlier.saturating_add(self.unfinished),
             lost: self.watch.lost(),

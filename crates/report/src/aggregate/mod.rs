@@ -22,7 +22,7 @@ mod unnamed;
 
 pub use classify::{Part, classify};
 pub use distribution::{Bucket, distribution};
-pub use timeline::{Event, Timeline, timeline};
+pub use timeline::{Activity, Event, Timeline, timeline};
 
 use crate::code::Skipped;
 use crate::facts::Facts;
@@ -108,7 +108,7 @@ pub fn report(
         culprits: Vec::new(),
         ranked_by: RankedBy::Wait,
         paths: Vec::new(),
-        spans: None,
+        spans: Vec::new(),
         deadlocks,
         lock_order,
         only: None,
@@ -116,7 +116,9 @@ pub fn report(
     report.culprits = blame::culprits(&report.processes, followed);
     paths.reverse();
     path::rank(&mut report, &paths);
-    report.spans = facts.spans.map(|spans| spans::spans(&spans, &paths, &report));
+    let announced = spans::announced(&record);
+    let all = facts.spans.into_iter().chain(announced);
+    report.spans = all.map(|spans| spans::spans(spans, &paths, &report)).collect();
     report.culprits.truncate(CULPRITS);
     report.findings = findings::find(&report);
     Ok(report)

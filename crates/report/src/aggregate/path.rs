@@ -97,7 +97,7 @@ impl<'a> Logs<'a> {
     }
 
     fn ns(&self, ticks: u64) -> u64 {
-        (ticks.saturating_sub(self.record.start_ticks) as f64 * self.record.tick_ns) as u64
+        self.record.ns_at(ticks)
     }
 
     fn span_ns(&self, ticks: u64) -> u64 {
@@ -107,7 +107,7 @@ impl<'a> Logs<'a> {
     /// From when on all waits of a thread are known.
     fn known_from(&self, thread: &ThreadRecord) -> u64 {
         let first = thread.log.entries.first().filter(|_| thread.log.lost > 0);
-        first.map_or(0, |first| self.ns(first.began))
+        first.map_or(0, |first| self.ns(first.ended))
     }
 
     /// The thread that is taken to have made this one: the first is the main one.

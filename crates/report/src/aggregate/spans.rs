@@ -1,4 +1,4 @@
-//! What the slowest calls of a function waited for, next to the median ones.
+//! What the slowest spans waited for, next to the median ones: the calls of a function, or what the program announces.
 //!
 //! # Contract
 //! The path of a call is that of its thread from the call to the return, through other threads while it waited. A call
@@ -7,13 +7,18 @@
 use super::path::{Known, is_handover, length};
 use crate::facts::{SpanFact, SpanFacts};
 use crate::path::{Step, What, walk};
-use crate::run::{Blamed, RunReport, SpanGroup, SpanPart, Spans};
+use crate::run::{Blamed, RunReport, SpanGroup, SpanKind, SpanPart, Spans};
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use uncontended_trace::layout::Unit;
+use uncontended_trace::reader::{Record, ThreadRecord};
 
 /// Most calls of a group whose paths are followed.
 const MOST: usize = 1_000;
 /// Culprits that calls are divided among.
 const CULPRITS: usize = 20;
+/// Most names of announced spans that are reported, those that took the longest.
+const NAMES: usize = 10;
 
 /// A call in the history of its process.
 #[derive(Clone, Copy)]
@@ -40,8 +45,53 @@ impl Call<'_> {
     }
 }
 
+/// The spans that the programs announced, by name, those that took the longest in all first.
+pub(super) fn announced(record: &Record<'_>) -> Vec<SpanFacts> {
+    let mut names: BTreeMap<&str, SpanFacts> = BTreeMap::new();
+    for image in &record.processes {
+        for thread in &image.threads {
+            let mut spans = by_name(record, image.pid, thread);
+            for name in &thread.spans {
+                let kept = spans.remove(&name.unit).unwrap_or_default();
+                let of = names.entry(&name.name).or_insert_with(|| empty(&name.name));
+                of.earlier =
+                    of.earlier.saturating_add(name.count.saturating_sub(kept.len() as u64));
+                of.spans.extend(kept);
+            }
+        }
+    }
+    let took =
+        |of: &SpanFacts| super::sum(of.spans.iter().map(|span| span.ended_ns - span.began_ns));
+    let mut names: Vec<SpanFacts> = names.into_values().collect();
+    names.sort_by_key(|of| Reverse(took(of)));
+    names.truncate(NAMES);
+    names
+}
+
+/// The spans in a thread's log by the number of their name.
+fn by_name(record: &Record<'_>, pid: u32, thread: &ThreadRecord) -> HashMap<Unit, Vec<SpanFact>> {
+    let mut names: HashMap<Unit, Vec<SpanFact>> = HashMap::new();
+    for entry in thread.log.spans().filter(|entry| entry.began <= entry.ended) {
+        let [began_ns, ended_ns] = [entry.began, entry.ended].map(|ticks| record.ns_at(ticks));
+        let span = SpanFact { pid, tid: thread.tid, began_ns, ended_ns };
+        names.entry(entry.lock).or_default().push(span);
+    }
+    names
+}
+
+fn empty(name: &str) -> SpanFacts {
+    SpanFacts {
+        name: name.to_owned(),
+        kind: SpanKind::Annotation,
+        spans: Vec::new(),
+        earlier: 0,
+        lost: 0,
+        cost_ns: None,
+    }
+}
+
 /// The spans of a run, divided among the culprits of `report`. `known` has its processes in their order.
-pub(super) fn spans(facts: &SpanFacts, known: &[Known], report: &RunReport) -> Spans {
+pub(super) fn spans(facts: SpanFacts, known: &[Known], report: &RunReport) -> Spans {
     let mut calls: Vec<Call<'_>> =
         facts.spans.iter().filter_map(|span| call(span, known, report)).collect();
     calls.sort_by_key(Call::ns);
@@ -54,7 +104,8 @@ pub(super) fn spans(facts: &SpanFacts, known: &[Known], report: &RunReport) -> S
     let (slowest, middle) = (count - most, (count - most) / 2);
     let not_kept = facts.spans.len() - count;
     Spans {
-        function: facts.function.clone(),
+        name: facts.name,
+        kind: facts.kind,
         count: count as u64,
         not_kept: facts.earlier.saturating_add(not_kept as u64),
         lost: facts.lost,

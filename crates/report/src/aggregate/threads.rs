@@ -54,13 +54,11 @@ fn complete(thread: &mut Thread, record: &ThreadRecord, tick_ns: f64) {
 
 /// From when the observer first saw the thread to its end or, if that was not seen, to the end of the run.
 fn lived_ns(record: &Record<'_>, thread: &ThreadRecord, wall_ns: u64) -> Option<u64> {
-    let since_start =
-        |ticks: u64| (ticks.saturating_sub(record.start_ticks) as f64 * record.tick_ns) as u64;
     let end_ns = match thread.end_ticks {
         0 => wall_ns,
-        ticks => since_start(ticks).min(wall_ns),
+        ticks => record.ns_at(ticks).min(wall_ns),
     };
-    (thread.start_ticks != 0).then(|| end_ns.saturating_sub(since_start(thread.start_ticks)))
+    (thread.start_ticks != 0).then(|| end_ns.saturating_sub(record.ns_at(thread.start_ticks)))
 }
 
 /// How long a wait had lasted that was in progress at the end.

@@ -1,7 +1,7 @@
-//! The newest waits and holds of every thread, for a picture in time.
+//! The newest waits, holds and spans of every thread, for a picture in time.
 //!
 //! # Contract
-//! [`timeline`] reads the threads' logs: at most 32,512 waits and holds each; of holds, those for which others waited
+//! [`timeline`] reads the threads' logs: at most 32,512 entries each; of holds, those for which others waited
 //! and those of at least 20,000 ticks. Locks have the numbers of [`super::report`].
 
 use super::path::Logs;
@@ -10,21 +10,31 @@ use super::{Symbols, locks};
 use crate::code::Skipped;
 use crate::facts::Facts;
 use crate::rows;
-use crate::run::Span;
 use std::collections::HashMap;
 use uncontended_trace::layout::logged;
 use uncontended_trace::reader::{
     self, LoggedRecord, ProcessRecord, ReadError, Record, ThreadRecord,
 };
 
-/// A wait or a hold. Times are in nanoseconds from the start of the run.
+/// What a thread did for a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Activity {
+    /// It waited for a lock, or for another thread's end.
+    Wait,
+    /// It held a lock.
+    Hold,
+    /// The program announced a span.
+    Span,
+}
+
+/// A wait, a hold or a span. Times are in nanoseconds from the start of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// [`Span::Wait`] or [`Span::Hold`].
-    pub what: Span,
+    /// Which of them.
+    pub what: Activity,
     /// The thread.
     pub tid: u32,
-    /// The lock; none for a wait for another thread's end.
+    /// The lock; none for a wait for another thread's end and for a span.
     pub lock: Option<u64>,
     /// When it began.
     pub at_ns: u64,
@@ -32,7 +42,7 @@ pub struct Event {
     pub ns: u64,
     /// The thread that ended the wait, and when; none if unknown.
     pub by: Option<(u32, u64)>,
-    /// The code that waited or took the lock; none if unknown.
+    /// The code that waited or took the lock, or the span's name; none if unknown.
     pub code: Option<usize>,
 }
 
@@ -41,11 +51,11 @@ pub struct Event {
 pub struct Timeline {
     /// The process.
     pub pid: u32,
-    /// The waits and holds of each thread, in the order in which they ended.
+    /// What each thread did, in the order in which they ended.
     pub events: Vec<Event>,
-    /// Code, by its number: function, file and line.
+    /// Code, by its number: function, file and line; or a span's name.
     pub codes: Vec<String>,
-    /// How many earlier waits and holds were not kept.
+    /// How many earlier events were not kept.
     pub lost: u64,
 }
 
@@ -74,6 +84,7 @@ pub fn timeline(
             known: HashMap::new(),
             codes: Vec::new(),
         };
+        of.add_names(image);
         let events =
             image.threads.iter().flat_map(|thread| of.events(&record, image, thread)).collect();
         let lost = super::sum(image.threads.iter().map(|thread| thread.log.lost));
@@ -87,33 +98,48 @@ struct Of<'a> {
     logs: Logs<'a>,
     ids: HashMap<u32, u64>,
     stacks: Stacks<'a>,
-    /// Code by the number of its stack.
+    /// Code by the number of its stack, and names by theirs.
     known: HashMap<u32, Option<usize>>,
     codes: Vec<String>,
 }
 
 impl Of<'_> {
+    /// Units are of one kind, so the names of spans and stacks do not mix.
+    fn add_names(&mut self, image: &ProcessRecord) {
+        for name in image.threads.iter().flat_map(|thread| &thread.spans) {
+            self.known.insert(name.unit, Some(self.codes.len()));
+            self.codes.push(name.name.clone());
+        }
+    }
+
     fn events(
         &mut self,
         record: &Record<'_>,
         image: &ProcessRecord,
         thread: &ThreadRecord,
     ) -> Vec<Event> {
-        let ns =
-            |ticks: u64| (ticks.saturating_sub(record.start_ticks) as f64 * record.tick_ns) as u64;
+        let ns = |ticks| record.ns_at(ticks);
         let event = |entry: &LoggedRecord| {
-            let is_hold = entry.what == logged::HOLD;
-            let by = self.logs.by(entry).filter(|&(_, at)| !is_hold && at >= entry.began);
+            let what = match entry.what {
+                logged::HOLD => Activity::Hold,
+                logged::SPAN => Activity::Span,
+                _ => Activity::Wait,
+            };
+            let by = self.logs.by(entry);
+            let by = by.filter(|&(_, at)| what == Activity::Wait && at >= entry.began);
             let by = by.and_then(|(by, at)| Some((image.threads.get(by)?.tid, ns(at))));
             let at_ns = ns(entry.began);
             Event {
-                what: if is_hold { Span::Hold } else { Span::Wait },
+                what,
                 tid: thread.tid,
                 lock: self.ids.get(&entry.lock).copied(),
                 at_ns,
                 ns: ns(entry.ended).saturating_sub(at_ns),
                 by,
-                code: self.code(entry.stack),
+                code: match what {
+                    Activity::Span => self.known.get(&entry.lock).copied().flatten(),
+                    _ => self.code(entry.stack),
+                },
             }
         };
         thread.log.entries.iter().map(event).collect()

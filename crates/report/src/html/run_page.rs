@@ -80,13 +80,13 @@ pub fn run_page(report: &RunReport) -> String {
     .html()
 }
 
-/// The code that made threads wait, and what the calls of one function waited for.
+/// The code that made threads wait, and what the slowest spans waited for.
 fn culprits(mut page: Page, report: &RunReport) -> Page {
     if !report.culprits.is_empty() {
         let remark = format!("Code, {}.", ranked(report));
         page = page.section("Culprits", &remark, &sections::culprits(report));
     }
-    if let Some(spans) = &report.spans {
+    for spans in &report.spans {
         let content = sections::spans(report, spans);
         page = page.section(&title_of(spans), &remark_of(spans), &content);
     }

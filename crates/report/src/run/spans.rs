@@ -1,13 +1,25 @@
-//! The calls of one function, and what the slowest of them waited for.
+//! The calls of a function or the spans of a name, and what the slowest of them waited for.
 
 use super::{BlamedKind, Frame};
 use serde::{Deserialize, Serialize};
 
-/// The calls of one function.
+/// Where spans come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SpanKind {
+    /// They are the calls of a function (`--span`).
+    Function,
+    /// The program announces them.
+    Annotation,
+}
+
+/// The calls of a function, or the spans of a name that the program announces.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spans {
-    /// Its name, as given.
-    pub function: String,
+    /// The function, as given, or the name.
+    pub name: String,
+    /// Which of the two.
+    pub kind: SpanKind,
     /// How many calls are known from their beginning to their end, with all that they waited for.
     pub count: u64,
     /// How many are not: those before the oldest wait or span that is kept, and those of processes not observed.

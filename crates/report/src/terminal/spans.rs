@@ -1,15 +1,18 @@
-//! The calls of one function: what the slowest waited for.
+//! What the slowest spans of each name waited for.
 
 use super::{Options, heading};
-use crate::run::RunReport;
+use crate::run::{RunReport, Spans};
 use crate::spans::{HEADINGS, notes, remark, rows, title};
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::wrap;
 
-/// The block; nothing without `--span`.
+/// A block for each name; nothing without spans.
 pub(super) fn spans(report: &RunReport, options: &Options, paint: Paint) -> String {
-    let Some(spans) = &report.spans else { return String::new() };
+    report.spans.iter().map(|spans| block(report, spans, options, paint)).collect()
+}
+
+fn block(report: &RunReport, spans: &Spans, options: &Options, paint: Paint) -> String {
     let [slowest, median, place, what] = HEADINGS;
     let columns = [
         Column::figure(slowest),

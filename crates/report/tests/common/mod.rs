@@ -37,7 +37,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
         culprits: vec![],
         ranked_by: RankedBy::Wait,
         paths: vec![],
-        spans: None,
+        spans: vec![],
         deadlocks: vec![],
         lock_order: None,
         only: None,

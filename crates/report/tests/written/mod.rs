@@ -8,7 +8,8 @@ use uncontended_report::facts::Facts;
 use uncontended_report::run::{Frame, RunReport};
 use uncontended_trace::histogram::{COARSE, FINE};
 use uncontended_trace::layout::{
-    self, Cell, Cold, Extreme, Header, Lock, LogPart, Logged, Module, Process, Stack, UNIT,
+    self, Cell, Cold, Extreme, Header, Lock, LogPart, Logged, Module, Process, SpanName, Stack,
+    UNIT,
 };
 use uncontended_trace::reader::LoggedRecord;
 use uncontended_trace::setup::Setup;
@@ -114,6 +115,16 @@ impl Writer {
         self.word(cell, offset_of!(Cell, acquisitions), acquisitions);
         self.push(thread, offset_of!(layout::Thread, cells), cell, offset_of!(Cell, next));
         cell
+    }
+
+    /// Gives a thread spans of this name, of which `count` have ended.
+    pub(crate) fn span_name(&mut self, thread: u32, name: &str, count: u64) -> u32 {
+        let unit = self.entry(size_of::<SpanName>());
+        self.word(unit, offset_of!(SpanName, count), count);
+        let at = unit as usize * UNIT + offset_of!(SpanName, text);
+        self.bytes[at..at + name.len()].copy_from_slice(name.as_bytes());
+        self.push(thread, offset_of!(layout::Thread, spans), unit, offset_of!(SpanName, next));
+        unit
     }
 
     /// Gives a thread a log of these waits and holds.

@@ -1,6 +1,6 @@
-//! The log of a thread's waits and holds: when each was, and what ended the waits.
+//! The log of a thread's waits, holds and spans: when each was, and what ended the waits.
 
-use uncontended_atomic::{AtomicU32, AtomicU64};
+use uncontended_atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// Entries of one part of a log.
 pub const LOGGED: usize = 127;
@@ -8,6 +8,9 @@ pub const LOGGED: usize = 127;
 pub const LOG_PARTS: u32 = 256;
 /// Most parts of all logs. A thread without any gets one beyond that, up to twice as many.
 pub const ALL_LOG_PARTS: u32 = 4096;
+
+/// Bytes of a span's name.
+pub const SPAN_NAME: usize = 40;
 
 /// A part of a thread's log. The thread fills one part after another; when it may have no more, the oldest.
 #[repr(C)]
@@ -35,9 +38,11 @@ pub mod logged {
     pub const JOIN: u32 = 2;
     /// A wait for a lock that continues the thread's last one for it, which timed out.
     pub const CONTINUED: u32 = 3;
+    /// A span that the program announced.
+    pub const SPAN: u32 = 4;
 }
 
-/// A wait or a hold that ended.
+/// A wait, a hold or a span that ended.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Logged {
@@ -51,7 +56,7 @@ pub struct Logged {
     pub joined: AtomicU64,
     /// The part of the wait during which the lock was free.
     pub free: AtomicU64,
-    /// The lock; 0 if it was for another thread's end.
+    /// The lock, or the [`SpanName`]; 0 if it was for another thread's end.
     pub lock: AtomicU32,
     /// Stack of the call that waited or acquired; 0 if unknown.
     pub stack: AtomicU32,
@@ -63,4 +68,20 @@ pub struct Logged {
     pub what: AtomicU32,
     /// Keeps the size a unit.
     pub spare: AtomicU32,
+}
+
+/// The spans of one name in a thread.
+#[repr(C)]
+#[derive(Debug)]
+pub struct SpanName {
+    /// Next in the thread's list.
+    pub next: AtomicU32,
+    /// Keeps what follows aligned.
+    pub spare: AtomicU32,
+    /// Where the program keeps the name.
+    pub at: AtomicU64,
+    /// How many spans have ended.
+    pub count: AtomicU64,
+    /// The name, padded with NUL.
+    pub text: [AtomicU8; SPAN_NAME],
 }
