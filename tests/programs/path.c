@@ -6,8 +6,9 @@
  * `pace MS`: two threads hold a lock in turn, six times MS each, while twelve queue at another lock for 144 ms. */
 #include "truth.h"
 
-enum { HOLD_MS = 400, CROWD = 8, CROWD_MS = 15, PACERS = 2, PACE_TURNS = 6, QUEUE = 12, QUEUE_TURNS = 3, QUEUE_MS = 4 };
+enum { HOLD_MS = 600, CROWD = 8, CROWD_MS = 15, PACERS = 2, PACE_TURNS = 6, QUEUE = 12, QUEUE_TURNS = 3, QUEUE_MS = 4 };
 static pthread_mutex_t slow_lock = PTHREAD_MUTEX_INITIALIZER, crowd_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_t slow_one;
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER, outer = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
 static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
@@ -78,7 +79,7 @@ static void *waits(void *unused) {
         pthread_mutex_unlock(&gate);
     }
     if (is_mode("exit")) {
-        nap_ms(150); /* The other thread records its hold after the unlock. */
+        pthread_join(slow_one, NULL); /* It records its hold after the unlock. */
         exit(0);
     }
     return unused;
@@ -91,7 +92,8 @@ static void *makes(void *unused) {
 }
 
 static void path(void) {
-    pthread_t crowd[CROWD], makes_it, slow_one = start(slowly, NULL);
+    pthread_t crowd[CROWD], makes_it;
+    slow_one = start(slowly, NULL);
     pthread_barrier_init(&barrier, NULL, 2);
     sem_init(&posted, 0, 0);
     for (int i = 0; i < CROWD; i++) crowd[i] = start(in_crowd, NULL);

@@ -266,7 +266,9 @@ fn the_path_leads_to_the_hold_that_all_waited_for() {
         assert_eq!(report["ranked_by"], "gain", "{mode}");
         let paths = report["paths"].as_array().expect("paths");
         let [path] = &paths[..] else { panic!("{mode}: {paths:?}") };
-        assert_eq!(path["unknown_ns"], 0, "{mode}");
+        // No thread joins the one that ends the process, so what was before that one is unknown.
+        let most = if mode == "exit" { 100_000_000 } else { 0 };
+        assert!(path["unknown_ns"].as_u64().is_some_and(|ns| ns <= most), "{mode}: {path:#}");
     }
 }
 

@@ -7,7 +7,7 @@
 //! `tests/rows.rs`.
 
 use crate::rows::{class_name, kind_of, place};
-use crate::run::{Frame, Lock, RunReport};
+use crate::run::{Blamed, Frame, Lock, RunReport};
 use std::collections::HashSet;
 use std::path::Path;
 use uncontended_figures::text::closest;
@@ -20,13 +20,26 @@ impl RunReport {
         }
         let kept: HashSet<u64> = self.locks().map(|lock| lock.id).collect();
         self.findings.retain(|finding| finding.lock.is_none_or(|id| kept.contains(&id)));
-        self.culprits.retain(|culprit| culprit.locks.iter().any(|id| kept.contains(id)));
+        self.keep_culprits(|culprit| culprit.locks.iter().any(|id| kept.contains(id)));
         let concerns = |lock: &u64| kept.contains(lock);
         self.deadlocks.retain(|deadlock| deadlock.threads.iter().any(|t| concerns(&t.lock)));
         if let Some(order) = &mut self.lock_order {
             order.inversions.retain(|found| found.threads.iter().any(|t| concerns(&t.taken)));
         }
         self.only = Some(pattern.to_owned());
+    }
+
+    /// Keeps these culprits, and corrects their positions in the parts of spans.
+    fn keep_culprits(&mut self, is_kept: impl Fn(&Blamed) -> bool) {
+        let mut kept = 0..;
+        let position = |culprit| if is_kept(culprit) { kept.next() } else { None };
+        let now: Vec<Option<u64>> = self.culprits.iter().map(position).collect();
+        self.culprits.retain(&is_kept);
+        let groups = self.spans.iter_mut().flat_map(|of| [&mut of.slowest, &mut of.median]);
+        for part in groups.flat_map(|group| &mut group.parts) {
+            let before = part.culprit.and_then(|nth| usize::try_from(nth).ok());
+            part.culprit = before.and_then(|nth| *now.get(nth)?);
+        }
     }
 
     /// The remedy, if there are locks but none matches `pattern`: the name that was probably meant, or some that are

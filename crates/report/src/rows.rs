@@ -67,10 +67,12 @@ impl Row<'_> {
         self.wait.as_ref().map_or(0, |wait| wait.total)
     }
 
-    /// Idle time as a share of the wait; none if idle is meaningless or no thread waited.
+    /// The share of the waiting during which the lock was free; none if idle is meaningless or no thread waited.
     pub fn idle_share(&self) -> Option<f64> {
-        let (idle, wait) = (self.idle.as_ref()?, self.wait_total());
-        (wait > 0).then(|| idle.total as f64 / wait as f64)
+        let wait_ns = self.wait_total();
+        self.idle.as_ref().filter(|_| wait_ns > 0)?;
+        let idle = self.locks.iter().filter_map(|lock| idle_wait_ns(lock));
+        Some(idle.fold(0, u64::saturating_add) as f64 / wait_ns as f64)
     }
 
     /// The share of its calls that had to wait; none if there were no calls.
@@ -89,6 +91,18 @@ impl Row<'_> {
         let idle = self.locks.iter().filter(|lock| lock.worst_idle.is_some());
         idle.max_by_key(|lock| lock.worst_idle.as_ref().map(|worst| worst.ns)).copied()
     }
+}
+
+/// The waiting for a lock during which it was free. Each waiter's time counts, if this version kept the run.
+pub fn idle_wait_ns(lock: &Lock) -> Option<u64> {
+    let intervals_ns = lock.idle_ns.as_ref()?.total;
+    Some(lock.blame.map_or(intervals_ns, |blame| blame.idle_ns))
+}
+
+/// The share of the waiting for a lock during which it was free.
+pub fn idle_share(lock: &Lock) -> Option<f64> {
+    let wait_ns = lock.wait_ns.as_ref().map(|wait| wait.total).filter(|&wait_ns| wait_ns > 0)?;
+    Some(idle_wait_ns(lock)? as f64 / wait_ns as f64)
 }
 
 /// What the locks of a row share: the process, by position, and the site, or else the lock's own id.

@@ -1,6 +1,7 @@
 //! The table of spans of one name, for the terminal and the page.
 
-use crate::run::{RunReport, SpanGroup, SpanKind, Spans};
+use crate::rows::code;
+use crate::run::{RunReport, SpanGroup, SpanKind, SpanPart, Spans};
 use crate::terminal::words;
 use uncontended_figures as figures;
 use uncontended_figures::text::clean;
@@ -23,8 +24,9 @@ pub(crate) fn title(spans: &Spans) -> String {
 pub(crate) fn remark(spans: &Spans) -> String {
     let [p50, p99, max] = [spans.p50_ns, spans.p99_ns, spans.max_ns].map(figures::duration);
     let count = figures::count(spans.count);
+    let ones = if spans.kind == SpanKind::Function { "calls" } else { "spans" };
     format!(
-        "{count}: median {p50}, 99 % within {p99}, longest {max}; means of the slowest 1 % and of as many in the middle"
+        "{count} {ones}: median {p50}, 99 % within {p99}, longest {max}; means of the slowest 1 % and of as many in the middle"
     )
 }
 
@@ -32,7 +34,7 @@ pub(crate) fn remark(spans: &Spans) -> String {
 pub(crate) fn notes(spans: &Spans) -> Vec<String> {
     let kept = (spans.not_kept > 0).then(|| {
         let count = figures::count(spans.not_kept);
-        format!("{count} more are left out: their ends, or what they waited for, were not seen.")
+        format!("{count} more are left out: their beginning or end, or what they waited for, was not seen.")
     });
     let lost = (spans.lost > 0).then(|| {
         format!("{} calls and returns came too fast to follow.", figures::count(spans.lost))
@@ -57,15 +59,21 @@ pub(crate) fn rows(report: &RunReport, spans: &Spans) -> Vec<Row> {
     };
     let is_much = |ns: u64, of: &SpanGroup| ns as f64 >= LEAST * of.ns as f64 && ns > 0;
     let mut rows = vec![row(|group| group.ns, ["the whole call", ""])];
-    let in_median = |culprit: u64| {
-        let mut same = median.parts.iter().filter(|part| part.culprit == culprit);
-        same.next().map_or(0, |part| part.ns)
+    let in_median = |part: &SpanPart| {
+        let is_same = |of: &&SpanPart| {
+            (of.culprit, of.kind, &of.site) == (part.culprit, part.kind, &part.site)
+        };
+        median.parts.iter().find(is_same).map_or(0, |part| part.ns)
     };
     for part in slowest.parts.iter().filter(|part| is_much(part.ns, slowest)) {
-        let culprit = usize::try_from(part.culprit).ok().and_then(|nth| report.culprits.get(nth));
-        if let Some(culprit) = culprit {
-            rows.push(([part.ns, in_median(part.culprit)], words(report, culprit)));
-        }
+        let nth = part.culprit.and_then(|nth| usize::try_from(nth).ok());
+        let words = match nth.and_then(|nth| report.culprits.get(nth)) {
+            Some(culprit) => words(report, culprit),
+            None => {
+                [part.site.as_ref().map_or_else(|| "–".to_owned(), code), "another lock".to_owned()]
+            }
+        };
+        rows.push(([part.ns, in_median(part)], words));
     }
     type Part = (fn(&SpanGroup) -> u64, [&'static str; 2]);
     let rest: [Part; 3] = [

@@ -54,7 +54,7 @@ pub const TERMS: &[Group] = &[
             ),
             (
                 "kind",
-                "mutex, read-write lock, spin lock, condition, semaphore, barrier, join, futex or annotated",
+                "mutex, read-write lock, spin lock, condition, semaphore, barrier, futex or annotated",
             ),
             (
                 "where",
@@ -99,11 +99,11 @@ pub const TERMS: &[Group] = &[
         "Why a lock was idle",
         &[
             (
-                "not woken",
+                "woken late",
                 "its waiter had not been woken yet: the wakeup takes longer than the hold",
             ),
             (
-                "not scheduled",
+                "no CPU",
                 "its waiter was awake but got no CPU: more threads than CPUs, or a neighbour",
             ),
             ("barged", "another thread took it first"),

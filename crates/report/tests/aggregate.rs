@@ -437,11 +437,11 @@ fn the_path_leads_from_the_end_through_joins_and_holds() {
         pid: 7,
         from_ns: 0,
         until_ns: 5_000,
-        own_ns: 4_800,
+        own_ns: 4_600,
         asleep_ns: 1_000, // The worker, since its wait: it had no CPU time.
         handed_over_ns: 100 + 100,
         handovers: 2,
-        unknown_ns: 0,
+        unknown_ns: 200, // Before the other thread: which one made it is not known.
     };
     assert_eq!(made.paths, [path]);
     let [spans] = made.spans.as_slice() else { panic!("spans of one function") };

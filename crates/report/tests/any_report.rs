@@ -217,7 +217,8 @@ impl Dice {
 
     fn span_part(&mut self) -> SpanPart {
         let Blamed { site, kind, wait_ns: ns, .. } = self.blamed();
-        SpanPart { culprit: self.below(9), site, kind, ns }
+        let culprit = Some(self.below(9)).filter(|&nth| nth < 8);
+        SpanPart { culprit, site, kind, ns }
     }
 
     fn path(&mut self, pid: u32) -> PathTaken {

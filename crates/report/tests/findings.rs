@@ -479,7 +479,7 @@ fn a_long_holder_is_not_accused_of_an_intent() {
         "held it, for up to 1.00 s at a time (in all 40.0 % of the run",
         "off the CPU for at least 95.0 % of that)",
         "the others waited 10.8 s in all",
-        "if it is meant as a gate, find out why they are kept out; else move the long work out of the lock",
+        "if that is intended, nothing is wrong; else move the long work out of the lock",
     ] {
         assert!(asleep.contains(words), "{words:?} not in {asleep:?}");
     }

@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     /// Write total waits by stack, in the folded format of flame graphs (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     folded: Option<PathBuf>,
-    /// Write the worst waits as a trace for Perfetto (`-` for stdout)
+    /// Write the newest waits, holds and spans of each thread as a trace for Perfetto (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     perfetto: Option<PathBuf>,
     /// Show only locks whose number (#3), kind, class, code or address matches PATTERN

@@ -20,6 +20,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Instant;
 use uncontended_decide::Failure;
+use uncontended_figures::text::closest;
 use uncontended_report::facts::{SpanFact, SpanFacts};
 use uncontended_report::run::SpanKind;
 use uncontended_sys::perf::{Place, Point, Registers, Sample, Watch};
@@ -201,48 +202,88 @@ fn offset_of(function: &str, program: &Path) -> Result<u64, Failure> {
     let file = std::fs::File::open(program).map_err(|error| unreadable(error.to_string()))?;
     let cache = object::ReadCache::new(file);
     let object = object::File::parse(&cache).map_err(|error| unreadable(error.to_string()))?;
-    let mut found: BTreeMap<u64, String> = BTreeMap::new();
-    let mut near: BTreeMap<String, u64> = BTreeMap::new();
-    for symbol in object.symbols().chain(object.dynamic_symbols()) {
-        let (Ok(raw), true) = (symbol.name(), symbol.kind() == SymbolKind::Text) else { continue };
-        if symbol.is_undefined() {
-            continue;
-        }
-        let demangled = addr2line::demangle_auto(raw.into(), None);
-        let plain = plain(&demangled);
-        if raw == function || plain == function || plain.ends_with(&format!("::{function}")) {
-            found.insert(symbol.address(), plain.to_owned());
-        } else if plain.contains(function) {
-            near.insert(plain.to_owned(), symbol.address());
+    let functions = object
+        .symbols()
+        .chain(object.dynamic_symbols())
+        .filter(|symbol| symbol.kind() == SymbolKind::Text && !symbol.is_undefined());
+    let mut names: BTreeMap<u64, Name> = BTreeMap::new();
+    for symbol in functions {
+        if let Some(of) = symbol.name().ok().and_then(Name::new) {
+            names.entry(symbol.address()).or_insert(of);
         }
     }
-    let list = |names: Vec<&String>| {
-        let shown: Vec<&str> = names.iter().take(NAMED).map(|name| name.as_str()).collect();
-        shown.join(", ")
-    };
-    let address = match found.len() {
-        1 => found.keys().next().copied().unwrap_or_default(),
-        0 => {
-            let remedy = match near.is_empty() {
-                true => "build it with symbols (not stripped), and without inlining this function"
-                    .into(),
-                false => format!("near names: {}", list(near.keys().collect())),
-            };
-            return Err(Failure::new(format!("{name} has no function `{function}`"), remedy));
-        }
-        number => {
-            let remedy = format!("give one in full: {}", list(found.values().collect()));
-            return Err(Failure::new(
-                format!("{name} has {number} functions `{function}`"),
-                remedy,
-            ));
-        }
-    };
+    let address = match_one(function, &names)
+        .map_err(|[cause, remedy]| Failure::new(format!("{name} {cause}"), remedy))?;
     let segment = object
         .segments()
         .find(|segment| (segment.address()..segment.address() + segment.size()).contains(&address));
     let segment = segment.ok_or_else(|| unreadable(format!("`{function}` is in no segment")))?;
     Ok(address - segment.address() + segment.file_range().0)
+}
+
+/// A function's names.
+#[derive(Debug)]
+struct Name {
+    /// In the file.
+    raw: String,
+    /// As a person writes it, with its arguments.
+    full: String,
+}
+
+impl Name {
+    /// None for a part of a function that a compiler has moved elsewhere.
+    fn new(raw: &str) -> Option<Self> {
+        let is_part = raw.contains(".cold") || raw.contains(".part.");
+        let full = addr2line::demangle_auto(raw.into(), None).into_owned();
+        (!is_part).then(|| Name { raw: raw.to_owned(), full })
+    }
+}
+
+/// The address of the one function with this name: in the file, with its arguments, or without them and at the end of
+/// its path. Else a cause and a remedy.
+fn match_one(function: &str, names: &BTreeMap<u64, Name>) -> Result<u64, [String; 2]> {
+    let end = format!("::{function}");
+    let ways: [&dyn Fn(&Name) -> bool; 4] = [
+        &|name| name.raw == function || name.full == function,
+        &|name| plain(&name.full) == function,
+        &|name| plain(&name.full).ends_with(&end),
+        // A template's instance: its name comes after its result's type.
+        &|name| instance(&name.full).is_some_and(|of| of == function || of.ends_with(&end)),
+    ];
+    let list = |names: &[&Name]| {
+        let shown: Vec<&str> = names.iter().take(NAMED).map(|name| name.full.as_str()).collect();
+        shown.join(", ")
+    };
+    for is_it in ways {
+        let found: Vec<(&u64, &Name)> = names.iter().filter(|(_, name)| is_it(name)).collect();
+        match found[..] {
+            [] => {}
+            [(&address, _)] => return Ok(address),
+            _ => {
+                let names: Vec<&Name> = found.iter().map(|&(_, name)| name).collect();
+                return Err([
+                    format!("has {} functions `{function}`", names.len()),
+                    format!("give one in full: {}", list(&names)),
+                ]);
+            }
+        }
+    }
+    let is_near = |name: &&Name| !function.is_empty() && name.full.contains(function);
+    let near: Vec<&Name> = names.values().filter(is_near).collect();
+    let remedy = match closest(function, names.values().map(|name| plain(&name.full))) {
+        _ if !near.is_empty() => format!("near names: {}", list(&near)),
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "only functions of the program's own file are found: build it with symbols (not stripped), and without \
+                 inlining this one"
+            .into(),
+    };
+    Err([format!("has no function `{function}`"), remedy])
+}
+
+/// The name of a template's instance without its result, and without its arguments of either kind.
+fn instance(name: &str) -> Option<&str> {
+    let (name, _) = plain(name).split_once('<')?;
+    Some(name.rsplit_once(' ').map_or(name, |(_, name)| name))
 }
 
 /// A demangled name without its arguments and without the hash of a Rust compiler.
@@ -263,6 +304,26 @@ mod tests {
         assert_eq!(plain("store::Shard::get(int, char const*)"), "store::Shard::get");
         assert_eq!(plain("app::handle::h0123456789abcdef"), "app::handle");
         assert_eq!(plain("app::hash"), "app::hash");
+        assert_eq!(instance("long app::largest<long>(long)"), Some("app::largest"));
+    }
+
+    #[test]
+    fn a_function_is_found_by_any_of_its_names_but_not_by_its_parts() {
+        let raw = ["_Z8log_linev", "_Z8log_linev.cold", "_ZN3app3putEi", "_ZN3app3putEl", "put"];
+        let names = raw.into_iter().zip(1..);
+        let names: BTreeMap<u64, Name> =
+            names.filter_map(|(raw, at)| Some((at, Name::new(raw)?))).collect();
+        for function in ["log_line", "log_line()", "_Z8log_linev"] {
+            assert_eq!(match_one(function, &names), Ok(1), "{function}");
+        }
+        assert_eq!(match_one("app::put(int)", &names), Ok(3));
+        assert_eq!(match_one("put", &names), Ok(5));
+        let refused = |function: &str| match_one(function, &names).unwrap_err();
+        let [cause, remedy] = refused("app::put");
+        assert_eq!(cause, "has 2 functions `app::put`");
+        assert_eq!(remedy, "give one in full: app::put(int), app::put(long)");
+        assert_eq!(refused("log_lien")[1], "did you mean `log_line`?");
+        assert_eq!(refused("og_li")[1], "near names: log_line()");
     }
 
     #[test]

@@ -94,13 +94,18 @@ pub(super) fn divide<'c>(
         *sum = sum.saturating_add(ns(woken.wait));
     }
     for caused in cells.flat_map(|cell| &cell.caused).filter(|caused| is_held(caused)) {
+        let woken_into_ns = woken_into.get_mut(&caused.stack).map_or(0, |left| {
+            let of_piece = ns(caused.wait).min(*left);
+            *left -= of_piece;
+            of_piece
+        });
         let piece = Blamed {
             wait_ns: ns(caused.wait),
             waits: caused.waits,
             holds: caused.holds,
             longest_ns: ns(caused.longest),
             passed_on_ns: ns(caused.passed_on.min(caused.wait)),
-            woken_into_ns: woken_into.remove(&caused.stack).unwrap_or(0).min(ns(caused.wait)),
+            woken_into_ns,
             ..sites.piece(caused.stack, stacks)
         };
         let direct_ns = piece.wait_ns - piece.passed_on_ns;
@@ -269,8 +274,13 @@ pub(super) fn culprits(processes: &[Process], followed: Vec<Vec<Blamed>>) -> Vec
     let is_ranked = |(lock, _): &(&Lock, _)| lock.class.is_caused_by_holders();
     let (contended, followed): (Vec<&Lock>, Vec<Vec<Blamed>>) =
         locks.zip(followed).filter(is_ranked).unzip();
-    let total = |lock: &&Lock| lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
-    let total_ns = super::sum(contended.iter().map(total));
+    // The pieces have waits that were unfinished at the end, too.
+    let total = |(lock, pieces): (&&Lock, &Vec<Blamed>)| {
+        let idle_ns = lock.blame.map_or(0, |blame| blame.idle_ns);
+        let pieces_ns = super::sum(pieces.iter().map(|piece| piece.wait_ns));
+        lock.wait_ns.as_ref().map_or(0, |wait| wait.total).max(pieces_ns.saturating_add(idle_ns))
+    };
+    let total_ns = super::sum(contended.iter().zip(&followed).map(total));
     let held = contended.iter().zip(followed).flat_map(|(lock, pieces)| {
         pieces.into_iter().map(|piece| Blamed { locks: vec![lock.id], ..piece })
     });

@@ -8,8 +8,10 @@
 use super::blame::{Sites, line};
 use super::locks::Rows;
 use super::stacks::Stacks;
-use crate::path::{History, Of, Step, Thread, Wait, What, gain, parts, walk};
-use crate::run::{Blamed, BlamedKind, Frame, GAINS, Lock, PathTaken, Process, RankedBy, RunReport};
+use crate::path::{Held, History, Of, Step, Thread, Wait, What, gain, parts, walk};
+use crate::run::{
+    Blamed, BlamedKind, Frame, GAINS, Kind, Lock, PathTaken, Process, RankedBy, RunReport,
+};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout::logged;
@@ -56,9 +58,9 @@ pub(super) fn known(
             holds: Vec::new(),
         });
     }
-    history.count_barging();
     let mut codes = HashMap::new();
-    Holds { logs, rows }.add(&mut history, &mut codes, (sites, stacks));
+    let held = Holds { logs, rows }.add(&mut history, &mut codes, (sites, stacks));
+    history.add_barging(held);
     let steps = last.map(|last| walk(&history, 0, last)).unwrap_or_default();
     let tids = image.threads.iter().map(|thread| thread.tid).collect();
     Known { pid: image.pid, tids, history, last, steps, codes }
@@ -72,7 +74,7 @@ pub(super) struct Logs<'a> {
     threads: HashMap<u32, usize>,
     /// Rows by the numbers of their locks.
     locks: HashMap<u32, usize>,
-    /// For each thread, when it was joined, and by which.
+    /// For each thread that was joined, by which.
     joined: HashMap<usize, usize>,
 }
 
@@ -110,10 +112,9 @@ impl<'a> Logs<'a> {
         first.map_or(0, |first| self.ns(first.ended))
     }
 
-    /// The thread that is taken to have made this one: the first is the main one.
+    /// The thread that is taken to have made this one: the one that joined it.
     fn creator(&self, number: usize) -> Option<usize> {
-        let main = self.image.threads.iter().position(|thread| thread.tid == self.image.pid);
-        self.joined.get(&number).copied().or(main).filter(|&creator| creator != number)
+        self.joined.get(&number).copied().filter(|&creator| creator != number)
     }
 
     /// The thread whose end a wait was for, and when it ended. Handles are used again, so it is the last one.
@@ -171,13 +172,13 @@ struct Holds<'a> {
 }
 
 impl Holds<'_> {
-    /// Adds them to the threads' histories.
+    /// Adds them to the threads' histories, and returns those of locks that one thread has at a time.
     fn add(
         &self,
         history: &mut History,
         codes: &mut HashMap<Code, usize>,
         (sites, stacks): (&Sites, &mut Stacks<'_>),
-    ) {
+    ) -> Vec<Held> {
         let ns = |ticks| self.logs.ns(ticks);
         let mut known: HashMap<(BlamedKind, u32), usize> = HashMap::new();
         let mut code_of = |kind: BlamedKind, stack: u32| {
@@ -195,10 +196,14 @@ impl Holds<'_> {
         }
         passes.values_mut().for_each(|passes| passes.sort_unstable());
         let mut holds: Vec<(usize, (usize, u64, u64))> = Vec::new();
+        let mut held = Vec::new();
         for (number, thread) in self.logs.image.threads.iter().enumerate() {
             for hold in thread.log.holds().filter(|hold| self.is_to_blame(hold)) {
                 let code = code_of(BlamedKind::Hold, hold.stack);
-                holds.push((number, (code, ns(hold.began), ns(hold.ended))));
+                let (began, ended) = (ns(hold.began), ns(hold.ended));
+                holds.push((number, (code, began, ended)));
+                let lock = self.logs.locks.get(&hold.lock).filter(|&&row| self.is_exclusive(row));
+                held.extend(lock.map(|&lock| Held { lock, thread: number, code, began, ended }));
             }
             for wait in history.threads[number].waits.iter() {
                 let Some((by, at)) = passed(wait) else { continue };
@@ -208,12 +213,20 @@ impl Holds<'_> {
             }
         }
         for (thread, hold) in holds {
-            history.threads[thread].holds.push(hold);
+            let of = &mut history.threads[thread];
+            of.start = of.start.min(hold.1); // It was there, though not seen before it passed the lock on.
+            of.holds.push(hold);
         }
         for thread in &mut history.threads {
             thread.holds.sort_unstable();
             thread.holds.dedup();
         }
+        held
+    }
+
+    fn is_exclusive(&self, row: usize) -> bool {
+        let kind = self.rows.locks.get(row).map(|lock| lock.kind);
+        matches!(kind, Some(Kind::Mutex | Kind::Spin | Kind::Annotated))
     }
 
     fn row(&self, entry: &LoggedRecord) -> Option<&Lock> {
@@ -254,7 +267,7 @@ pub(super) fn rank(report: &mut RunReport, known: &[Known]) {
     let of_processes = known.iter().zip(&report.processes);
     let taken = of_processes.map(|(path, process)| Some(path.taken(path.last?, process)));
     let taken: Vec<Option<PathTaken>> = taken.collect();
-    let mut most = 0.0f64;
+    let (mut most, wall_ns) = (0.0f64, report.wall_ns);
     for culprit in report.culprits.iter_mut().take(MOST) {
         for ((path, process), taken) in known.iter().zip(&report.processes).zip(&taken) {
             let (Some(of), Some(last)) = (path.of(culprit, &process.locks), path.last) else {
@@ -262,10 +275,10 @@ pub(super) fn rank(report: &mut RunReport, known: &[Known]) {
             };
             let add = |sum: Option<u64>, ns| Some(sum.unwrap_or(0).saturating_add(ns));
             culprit.path_ns = add(culprit.path_ns, path.inside(&of).time(&path.steps));
-            if let Some(taken) = taken.filter(PathTaken::tells_gains) {
+            if taken.is_some_and(|taken| taken.tells_gains(wall_ns)) {
                 let gain_ns = gain(&path.history, last, &of);
                 culprit.gain_at_most_ns = add(culprit.gain_at_most_ns, gain_ns);
-                most = most.max(gain_ns as f64 / taken.length_ns().max(1) as f64);
+                most = most.max(gain_ns as f64 / wall_ns.max(1) as f64);
             }
         }
     }
@@ -341,8 +354,10 @@ impl Known {
     fn taken(&self, (_, until): (usize, u64), process: &Process) -> PathTaken {
         let asleep: Vec<f64> =
             (0..self.tids.len()).map(|thread| self.asleep(thread, process)).collect();
+        // Sequences of holds are no threads of the program: they have none.
+        let share = |thread: usize| asleep.get(thread).copied().unwrap_or(0.0);
         let own = self.steps.iter().filter(|step| step.what == What::Own);
-        let asleep_ns = own.map(|step| (step.to - step.from) as f64 * asleep[step.thread]);
+        let asleep_ns = own.map(|step| (step.to - step.from) as f64 * share(step.thread));
         let asleep_ns = asleep_ns.sum::<f64>() as u64;
         let handovers = self.steps.iter().filter(|step| is_handover(step.what));
         PathTaken {

@@ -160,7 +160,7 @@ fn group(calls: &[Call<'_>], report: &RunReport) -> SpanGroup {
         parts: Vec::new(),
     };
     group.parts.extend(parts.into_iter().map(|(place, culprit, [own, handed_over])| SpanPart {
-        culprit: place as u64,
+        culprit: Some(place as u64),
         site: culprit.site.clone(),
         kind: culprit.kind,
         ns: mean(own.saturating_add(handed_over)),

@@ -22,7 +22,7 @@ pub(super) fn rows(
         let unsampled = || Thread { tid: seen.tid, ..Thread::default() };
         let thread = threads.entry(seen.tid).or_insert_with(unsampled);
         complete(thread, seen, record.tick_ns);
-        thread.lived_ns = lived_ns(record, seen, facts.wall_ns);
+        thread.lived_ns = lived_ns(record, image, seen, facts.wall_ns);
         thread.other_wait_ns = other_wait_ns(thread, unfinished_ns(record, seen, facts.wall_ns));
     }
     threads.into_values().collect()
@@ -52,13 +52,19 @@ fn complete(thread: &mut Thread, record: &ThreadRecord, tick_ns: f64) {
     }
 }
 
-/// From when the observer first saw the thread to its end or, if that was not seen, to the end of the run.
-fn lived_ns(record: &Record<'_>, thread: &ThreadRecord, wall_ns: u64) -> Option<u64> {
-    let end_ns = match thread.end_ticks {
-        0 => wall_ns,
-        ticks => record.ns_at(ticks).min(wall_ns),
-    };
-    (thread.start_ticks != 0).then(|| end_ns.saturating_sub(record.ns_at(thread.start_ticks)))
+/// From when the observer first saw the thread, or the process if it is the main one, to its end or, if that was not
+/// seen, to the end of the process or of the run.
+fn lived_ns(
+    record: &Record<'_>,
+    image: &ProcessRecord,
+    thread: &ThreadRecord,
+    wall_ns: u64,
+) -> Option<u64> {
+    let is_main = thread.tid == image.pid;
+    let start_ticks = if is_main { image.start_ticks } else { thread.start_ticks };
+    let ends = [thread.end_ticks, image.end_ticks].into_iter().find(|&ticks| ticks != 0);
+    let end_ns = ends.map_or(wall_ns, |ticks| record.ns_at(ticks).min(wall_ns));
+    (start_ticks != 0).then(|| end_ns.saturating_sub(record.ns_at(start_ticks)))
 }
 
 /// How long a wait had lasted that was in progress at the end.

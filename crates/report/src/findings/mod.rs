@@ -176,7 +176,8 @@ fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
 }
 
 /// What to expect of a change to a lock that is not what made the run long.
-const OFF_PATH: &str = "; but other work set the run's length: this alone hardly makes it shorter";
+const OFF_PATH: &str =
+    "; but as far as was seen, other work set the run's length: this alone hardly makes it shorter";
 
 /// What to expect of a change to a lock whose waits are long but few.
 const RARE: &str =

@@ -6,6 +6,7 @@
 //! contention.
 
 use super::{Subject, fourth, weight};
+use crate::rows::{idle_share, idle_wait_ns};
 use crate::run::{Class, Distribution, IdleCause, Kind, Lock, Span};
 use uncontended_figures::{count, duration, number, percent};
 
@@ -83,9 +84,9 @@ const LONG_IDLE_NS: u64 = 1_000_000;
 /// The lock was free, while a thread waited, for far longer than any thread ever held it. The cause decides the remedy.
 fn long_idle(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
-    let (idle, hold, wait) = (lock.idle_ns.as_ref()?, complete(lock)?, lock.wait_ns.as_ref()?);
+    let (idle, hold) = (lock.idle_ns.as_ref()?, complete(lock)?);
     let ratio = idle.max as f64 / hold.max.max(1) as f64;
-    let share = idle.total as f64 / wait.total.max(1) as f64;
+    let share = idle_share(lock)?;
     if ratio < IDLE_TIMES_HOLD || share < IDLE_SHARE || fourth(&idle.worst) < LONG_IDLE_NS {
         return None;
     }
@@ -101,7 +102,7 @@ fn long_idle(subject: &Subject) -> Option<Said> {
     let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU && !barged);
     let remedy = no_cpu.map_or_else(String::new, |share| format!("; {}", without_cpu(share)));
     Some(Said {
-        cost_ns: idle.total,
+        cost_ns: idle_wait_ns(lock)?,
         text: format!(
             "longest of {} idle intervals: {}, {} times its longest hold ({}): {why}{remedy}",
             count(idle.count),
@@ -341,9 +342,7 @@ const CONVOY: f64 = 0.5;
 /// Threads go to sleep for a lock that is released before they are asleep.
 fn short_holds(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
-    let (wait, idle, hold) =
-        (lock.wait_ns.as_ref()?, lock.idle_ns.as_ref()?, lock.hold_ns.as_ref()?);
-    let free = idle.total as f64 / wait.total.max(1) as f64;
+    let (wait, free, hold) = (lock.wait_ns.as_ref()?, idle_share(lock)?, lock.hold_ns.as_ref()?);
     let short = hold.p99 <= SHORT_HOLD_NS && wait.p50 / SLEEP_TIMES_HOLD >= hold.p50.max(1);
     if !short || wait.count < MANY_WAITS || free < MOSTLY_IDLE || lock.kind == Kind::Spin {
         return None;
@@ -359,7 +358,7 @@ fn short_holds(subject: &Subject) -> Option<Said> {
         },
     );
     Some(Said {
-        cost_ns: idle.total,
+        cost_ns: idle_wait_ns(lock)?,
         text: format!(
             "{convoy}{} acquisitions blocked for {} at the median, {} of it with the lock free, though holds are short (p99 \
              {}): {why}",
@@ -525,7 +524,12 @@ fn gate(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
     let is_gate = lock.class == Class::Gate && lock.kind == Kind::Mutex && subject.is_costly();
-    if !is_gate || woken_into(subject).is_some() {
+    // What its holds do is not why the others waited if it was free then, or if its holder waited for another lock.
+    let passed_on = lock.held_by.iter().map(|piece| piece.passed_on_ns);
+    let passed_on_ns = passed_on.fold(0, u64::saturating_add);
+    let elsewhere_ns = passed_on_ns.saturating_add(idle_wait_ns(lock).unwrap_or(0));
+    let is_elsewhere = elsewhere_ns as f64 >= MOSTLY_IDLE * wait.total as f64;
+    if !is_gate || is_elsewhere || woken_into(subject).is_some() {
         return None;
     }
     let off_cpu = off_cpu(subject, hold).filter(|&share| share >= MOSTLY_OFF_CPU);
@@ -536,7 +540,7 @@ fn gate(subject: &Subject) -> Option<Said> {
         cost_ns: wait.total,
         text: format!(
             "mostly one thread held it, for up to {} at a time (in all {} of the run{asleep}), and the others waited {} in \
-             all; if it is meant as a gate, find out why they are kept out; else move the long work out of the lock",
+             all; if that is intended, nothing is wrong; else move the long work out of the lock",
             duration(hold.max),
             percent(hold.total as f64 / subject.wall_ns.max(1) as f64),
             duration(wait.total)

@@ -3,6 +3,7 @@
 
 use super::rules::{MOSTLY_IDLE, NO_CPU, Said, cause, without_cpu};
 use super::{Subject, fourth};
+use crate::rows::idle_share;
 use crate::run::{Distribution, IdleCause, Kind, Lock};
 use uncontended_figures::{count, duration, number, percent};
 
@@ -106,8 +107,7 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
     let (share, queue) = (share_of_its_threads(subject, wait), subject.queue());
     let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU);
     let but = no_cpu.map_or_else(String::new, |share| format!("; {}", without_cpu(share)));
-    let idle = lock.idle_ns.as_ref().map_or(0, |idle| idle.total);
-    let free = idle as f64 / wait.total.max(1) as f64;
+    let free = idle_share(lock).unwrap_or(0.0);
     let advice = if let Some(passing) = passing(lock) {
         passing
     } else if free < MOSTLY_IDLE {
@@ -153,8 +153,8 @@ fn passing(lock: &Lock) -> Option<String> {
             )
         }
         _ => format!(
-            "threads pass it on as they do a lock, and {share} of the waiting ended when {code} passed it on: do less \
-             until then, or share less"
+            "threads pass it on as they do a lock, and {share} of the waiting ended when {code} passed it on: let it have \
+             it for less, or share less"
         ),
     })
 }

@@ -4,7 +4,7 @@ use super::{Cell, bars, stacks, table};
 use crate::rows::{Row, class_name, kind_of, place};
 use crate::run::{Distribution, RunReport, Spans, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
-use crate::terminal::{off_path, own_switches, several, shown, unseen, words};
+use crate::terminal::{own_switches, several, shown, unseen, why_by_waiting, words};
 use maud::{Markup, html};
 use std::cmp::Reverse;
 use uncontended_figures as figures;
@@ -40,7 +40,7 @@ pub(super) fn culprits(report: &RunReport) -> Markup {
     let first = headings.len() - rows.iter().map(Vec::len).max().unwrap_or(0);
     html! {
         (table(&headings[first..], &rows))
-        @for rest in unseen(report).into_iter().chain(off_path(report)) { p class="more" { (rest) } }
+        @for rest in unseen(report).into_iter().chain(why_by_waiting(report)) { p class="more" { (rest) } }
     }
 }
 

@@ -7,18 +7,21 @@
 //! [`gain`] says how much shorter the run could be at most if some code held its locks for no time.
 //!
 //! Time between a thread's waits is its own, whether it ran, slept or waited for input. A thread begins where the
-//! thread that made it was last awake before the new one was first seen: the thread that joins it, or the main one.
+//! thread that made it was last awake before the new one was first seen: that is taken to be the thread that joins it.
 //! # Sources
 //! C.-Q. Yang and B. P. Miller, "Critical path analysis for the execution of parallel and distributed programs", ICDCS
 //! 1988; G. Chen and P. Stenström, "Critical lock analysis", SC 2012.
 //! # Evidence
-//! The tests of both files; `tests/programs`: `path_*.c`.
+//! The tests of both files; `tests/programs`: `path.c`.
 
+mod barging;
 mod gain;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use barging::Held;
 pub(crate) use gain::{Of, gain, parts};
+use std::collections::HashMap;
 
 /// What is known of the threads of a process, in nanoseconds since the start of the run.
 #[derive(Debug, Default)]
@@ -34,7 +37,7 @@ pub(crate) struct History {
 pub(crate) struct Thread {
     /// When it was first seen.
     pub(crate) start: u64,
-    /// The thread that is taken to have made it.
+    /// The thread that is taken to have made it; none if that is unknown.
     pub(crate) creator: Option<usize>,
     /// Its waits, oldest first. None overlaps another.
     pub(crate) waits: Vec<Wait>,
@@ -64,7 +67,7 @@ pub(crate) enum What {
     Own,
     /// From the release or the wakeup until the waiter went on: of this lock, or of another thread's end.
     Handover(Option<usize>),
-    /// A wait whose end has no known cause.
+    /// A wait whose end has no known cause, or before a thread that another one made which is not known.
     Unknown,
 }
 
@@ -88,22 +91,25 @@ pub(crate) fn walk(history: &History, from: u64, (thread, until): (usize, u64)) 
         }
     };
     // The waits and the beginnings that the path has yet to pass: it passes none twice.
-    let mut left: Vec<(usize, bool)> =
-        history.threads.iter().map(|thread| (thread.waits.len(), true)).collect();
+    let mut left: HashMap<usize, (usize, bool)> = HashMap::new();
     let (mut thread, mut at) = (thread, until);
     while at > first {
         let Some(of) = history.threads.get(thread) else { break };
-        let waits = &of.waits[..left[thread].0];
+        let left = left.entry(thread).or_insert((of.waits.len(), true));
+        let waits = &of.waits[..left.0];
         let before = waits.partition_point(|wait| wait.began < at);
         let Some(wait) = before.checked_sub(1).map(|last| waits[last]) else {
-            let is_first = std::mem::replace(&mut left[thread].1, false);
+            let is_first = std::mem::replace(&mut left.1, false);
             let made = history.made(thread).filter(|_| is_first);
             push(thread, made.map_or(of.start, |(_, made)| made).min(at), at, What::Own);
-            let Some((creator, made)) = made else { break };
+            let Some((creator, made)) = made else {
+                push(thread, first, of.start.min(at), What::Unknown);
+                break;
+            };
             (thread, at) = (creator, made.min(at));
             continue;
         };
-        left[thread].0 = before - 1;
+        left.0 = before - 1;
         push(thread, wait.ended, at, What::Own);
         // A thread that does something in the middle of its wait contradicts itself.
         match wait.by.filter(|&(_, by_at)| by_at <= wait.ended && wait.ended <= at) {
@@ -121,15 +127,16 @@ pub(crate) fn walk(history: &History, from: u64, (thread, until): (usize, u64)) 
 }
 
 impl History {
-    /// Moves the ends of waits back to when the waiter might have had the lock: where a lock was released, taken by
-    /// others that barged in, and released again, the wait was for its own wakeup.
-    pub(crate) fn count_barging(&mut self) {
+    /// Moves the ends of waits for these locks back to when the waiter might have had the lock: where a lock was
+    /// released, taken by others that barged in, and released again, the wait was for its own wakeup.
+    fn count_barging(&mut self, is_one: impl Fn(usize) -> bool) {
         let is_awake = |thread: usize, at: u64| {
             let Some(of) = self.threads.get(thread) else { return false };
             let before = of.waits.partition_point(|wait| wait.began < at);
             before.checked_sub(1).is_none_or(|last| of.waits[last].ended <= at)
         };
         let free_since = |wait: &Wait| {
+            wait.lock.filter(|&lock| is_one(lock))?;
             let since = wait.ended.saturating_sub(wait.free).max(wait.began);
             let (by, at) = wait.by?;
             (since < at && is_awake(by, since)).then_some((by, since))

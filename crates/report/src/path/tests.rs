@@ -1,6 +1,6 @@
 //! The path and the gain, on histories that a simulation of threads with locks makes.
 
-use super::{History, Of, Step, Thread, Wait, What, gain, parts, walk};
+use super::{Held, History, Of, Step, Thread, Wait, What, gain, parts, walk};
 use uncontended_testkit::{Random, repetitions};
 
 /// A thread's work: for each turn, how long it computes, which lock it takes then, and for how long.
@@ -225,14 +225,14 @@ fn a_lock_that_others_barge_in_to_was_waited_for_until_it_was_free() {
         Wait { began: 10, ended: 90, lock: Some(0), by: Some((0, 80)), by_stack: 0, free: 60 };
     let threads = vec![busy, Thread { waits: vec![wait], ..Thread::default() }];
     let mut history = History { from: 0, threads };
-    history.count_barging();
+    history.count_barging(|_| true);
     assert_eq!(history.threads[1].waits[0].by, Some((0, 30)));
     assert_eq!(gain(&history, (1, 100), &Of::Handover([0].into())), 60);
     // Not while the other thread waits itself.
     let asleep = Wait { began: 20, ended: 40, lock: Some(1), by: None, by_stack: 0, free: 0 };
     history.threads[0].waits.push(asleep);
     history.threads[1].waits[0] = wait;
-    history.count_barging();
+    history.count_barging(|_| true);
     assert_eq!(history.threads[1].waits[0].by, Some((0, 80)));
 }
 
@@ -286,4 +286,57 @@ fn histories_that_contradict_themselves_end() {
         }
         gain(&history, (0, 60), &Of::Handover([0].into()));
     }
+}
+
+/// A lock that is held from 0 to 10, 12 to 20 and 25 to 30 by threads that do not wait for it, while thread 3 waits for
+/// it from 5 to 31. The holder of the last one slept in it, from 26 to 28.
+fn barged() -> (History, Vec<Held>) {
+    let wait = |began, ended, lock, by| Wait { began, ended, lock, by, by_stack: 0, free: 0 };
+    let mut threads: Vec<Thread> = (0..4).map(|_| Thread::default()).collect();
+    threads[2].waits.push(wait(26, 28, None, None));
+    threads[3].waits.push(wait(5, 31, Some(0), Some((2, 30))));
+    let mut holds = Vec::new();
+    for (thread, (began, ended)) in [(0, 10), (12, 20), (25, 30)].into_iter().enumerate() {
+        threads[thread].holds.push((7, began, ended));
+        holds.push(Held { lock: 0, thread, code: 7, began, ended });
+    }
+    (History { from: 0, threads }, holds)
+}
+
+#[test]
+fn a_wait_for_a_lock_that_others_barge_in_to_is_for_their_holds_and_for_while_it_was_free() {
+    let (mut history, holds) = barged();
+    history.add_barging(holds);
+    let steps: Vec<_> =
+        walk(&history, 0, (3, 40)).iter().map(|step| (step.from, step.to, step.what)).collect();
+    let handover = What::Handover(Some(0));
+    let expected = [
+        (31, 40, What::Own),
+        (30, 31, handover),
+        (28, 30, What::Own),
+        (26, 28, What::Unknown),
+        (25, 26, What::Own),
+        (20, 25, handover),
+        (12, 20, What::Own),
+        (10, 12, handover),
+        (0, 10, What::Own),
+    ];
+    assert_eq!(steps, expected);
+    assert_eq!(gain(&history, (3, 40), &Of::Code(7)), 10 + 8 + 3);
+    assert_eq!(gain(&history, (3, 40), &Of::Handover([0].into())), 2 + 5 + 1);
+}
+
+#[test]
+fn a_thread_that_had_waited_for_the_lock_did_not_barge_in() {
+    let (mut history, holds) = barged();
+    let by = Some((0, 10));
+    let wait = Wait { began: 3, ended: 12, lock: Some(0), by, by_stack: 0, free: 0 };
+    history.threads[1].waits.push(wait);
+    history.add_barging(holds);
+    // Only the last hold did: before it, the path is in the thread of the second one.
+    let steps = walk(&history, 0, (3, 40));
+    let second = steps.iter().find(|step| (step.from, step.to) == (12, 20)).expect("its hold");
+    assert_eq!((second.thread, history.threads.len()), (1, 5));
+    // The second thread came at 3, whenever the lock was released.
+    assert_eq!(gain(&history, (3, 40), &Of::Code(7)), (12 - 3) + 8 + 3);
 }

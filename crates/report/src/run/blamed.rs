@@ -1,6 +1,6 @@
 //! The code that waited, and what its waits were for.
 
-use super::{Frame, Process, RunReport};
+use super::{Frame, RunReport};
 use serde::{Deserialize, Serialize};
 
 /// The total wait of a row, divided.
@@ -100,34 +100,42 @@ impl PathTaken {
         self.until_ns.saturating_sub(self.from_ns)
     }
 
-    /// Whether it says what a change can gain. With many short waits, going to sleep and waking others, which no hold
-    /// contains, may be much of it. Where threads sleep for most of it, what lets them go on (a flag that they look at,
-    /// say) was not seen.
-    pub fn tells_gains(&self) -> bool {
+    /// Whether it says what a change can gain in a run of this length: if it was seen for most of it, and is not made
+    /// of wakeups.
+    pub fn tells_gains(&self, wall_ns: u64) -> bool {
+        !self.is_of_wakeups() && self.unseen_ns(wall_ns) as f64 <= UNSEEN * wall_ns as f64
+    }
+
+    /// For how much of a run of this length it is not known what set its length: before the path and after it, in waits
+    /// whose end has no known cause, and while its threads slept or waited for input (for what, is not known).
+    pub fn unseen_ns(&self, wall_ns: u64) -> u64 {
+        const START_AND_END_NS: u64 = 5_000_000;
+        let outside_ns = wall_ns.saturating_sub(self.length_ns()).saturating_sub(START_AND_END_NS);
+        outside_ns.saturating_add(self.unknown_ns).saturating_add(self.asleep_ns)
+    }
+
+    /// Whether going to sleep and waking others, which no hold contains, may be much of it.
+    pub fn is_of_wakeups(&self) -> bool {
         const SLEEP_AND_WAKEUP_NS: u64 = 20_000;
         const MUCH: u64 = 10;
         let wakeups_ns = self.handovers.saturating_mul(SLEEP_AND_WAKEUP_NS);
-        let is_awake = self.asleep_ns.saturating_mul(2) < self.length_ns();
-        is_awake && wakeups_ns.saturating_mul(MUCH) < self.length_ns()
+        wakeups_ns.saturating_mul(MUCH) >= self.length_ns()
     }
 }
 
-/// A smaller gain, as a share of the path, ranks nothing: runs of one program differ by as much.
+/// The most of a run that a path may leave open and still tell gains.
+const UNSEEN: f64 = 0.2;
+
+/// A smaller gain, as a share of the run, ranks nothing: runs of one program differ by as much.
 pub const GAINS: f64 = 0.05;
 
 impl RunReport {
-    /// By how much the path of a culprit's process would be shorter at most without it, and how much of the path it is,
-    /// as shares of the path, if culprits are ranked by that.
+    /// By how much the run would be shorter at most without a culprit, and how much of the run its path was in it, as
+    /// shares of the run, if culprits are ranked by that.
     pub(crate) fn of_path(&self, culprit: &Blamed) -> [Option<f64>; 2] {
-        let length_ns = || {
-            let has = |process: &&Process| {
-                process.locks.iter().any(|lock| culprit.locks.contains(&lock.id))
-            };
-            let pid = self.processes.iter().find(has)?.pid;
-            let path = self.paths.iter().rfind(|path| path.pid == pid)?;
-            (self.ranked_by == RankedBy::Gain).then(|| path.length_ns().max(1) as f64)
-        };
-        [culprit.gain_at_most_ns, culprit.path_ns].map(|ns| Some(ns? as f64 / length_ns()?))
+        let is_ranked = self.ranked_by == RankedBy::Gain;
+        let share = |ns: u64| is_ranked.then(|| ns as f64 / self.wall_ns.max(1) as f64);
+        [culprit.gain_at_most_ns, culprit.path_ns].map(|ns| share(ns?))
     }
 
     /// The largest gain of [`RunReport::of_path`] among the culprits of this lock.

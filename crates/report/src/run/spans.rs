@@ -60,8 +60,8 @@ pub struct SpanGroup {
 /// A culprit's part of some calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpanPart {
-    /// The culprit's position in `culprits`.
-    pub culprit: u64,
+    /// The culprit's position in `culprits`; none if `--only` leaves it out.
+    pub culprit: Option<u64>,
     /// The function to open; none if it is unknown, or if the lock was free.
     pub site: Option<Frame>,
     /// What it did.

@@ -34,17 +34,32 @@ pub(crate) fn shown(report: &RunReport) -> impl Iterator<Item = &Blamed> {
     report.culprits.iter().take(MOST).enumerate().filter(is_worth).map(|(_, culprit)| culprit)
 }
 
-/// Why culprits are ranked by waiting although the path is known, in a sentence.
-pub(crate) fn off_path(report: &RunReport) -> Option<String> {
-    let sentence = || {
-        format!(
-            "Without any one of these, the run would have been less than {} shorter: other work set its length. A run of \
-             fixed length may still get more done.",
-            figures::percent(GAINS)
-        )
+/// Why culprits are ranked by waiting, in a sentence.
+pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
+    if report.ranked_by == RankedBy::Gain || report.culprits.is_empty() {
+        return None;
+    }
+    let taken = report.paths.iter().max_by_key(|path| path.length_ns());
+    let Some(taken) = taken else {
+        return Some("Ranked by waiting: how the run ended was not seen.".into());
     };
-    let is_known = report.culprits.first().is_some_and(|first| first.gain_at_most_ns.is_some());
-    (report.ranked_by == RankedBy::Wait && is_known).then(sentence)
+    if taken.tells_gains(report.wall_ns) {
+        let share = figures::percent(GAINS);
+        return Some(format!(
+            "Ranked by waiting: as far as was seen, none of these made the run even {share} longer. (A flag that a \
+             thread looks at until it is set is not seen.) A run of fixed length may still get more done without them."
+        ));
+    }
+    Some(if taken.is_of_wakeups() {
+        "Ranked by waiting: with waits as short as these, sleeping and waking may cost more than the holds.".into()
+    } else {
+        let unseen_ns = taken.unseen_ns(report.wall_ns).min(report.wall_ns);
+        format!(
+            "Ranked by waiting: for {} of the run, what set its length was not seen (threads slept, waited for input or \
+             for what is not observed, or it was too early to be kept).",
+            figures::percent(unseen_ns as f64 / report.wall_ns.max(1) as f64)
+        )
+    })
 }
 
 /// A larger share without a culprit is said.
@@ -54,9 +69,11 @@ const MUCH: f64 = 0.05;
 pub(crate) fn unseen(report: &RunReport) -> Option<String> {
     let seen: f64 = report.culprits.iter().map(|culprit| culprit.share).sum();
     let share = figures::percent(1.0 - seen);
-    let sentence =
-        || format!("{share} of that waiting has no known cause: its holders were not seen.");
-    (seen <= 1.0 - MUCH).then(sentence)
+    let sentence = || {
+        format!("{share} of that waiting has no known cause: who held the lock then was not seen.")
+    };
+    // What `--only` leaves out is not unseen.
+    (report.only.is_none() && seen <= 1.0 - MUCH).then(sentence)
 }
 
 /// Where the culprit is, and what it does.
@@ -136,7 +153,7 @@ pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> S
     if report.ranked_by == RankedBy::Wait {
         [GAIN, ON_PATH].into_iter().for_each(|title| table.drop_column(title));
     }
-    let rest = unseen(report).into_iter().chain(off_path(report));
+    let rest = unseen(report).into_iter().chain(why_by_waiting(report));
     let rest: String = rest.map(|rest| wrap(&rest, "  ", options.width)).collect();
     heading("Culprits", ranked(report), options, paint) + &table.text(options.width, paint) + &rest
 }

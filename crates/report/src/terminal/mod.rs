@@ -17,7 +17,7 @@ mod spans;
 mod threads;
 mod worst;
 
-pub(crate) use culprits::{off_path, ranked, shown, unseen, words};
+pub(crate) use culprits::{ranked, shown, unseen, why_by_waiting, words};
 pub use history::{difference, history};
 pub(crate) use threads::own_switches;
 pub(crate) use worst::{both_ends, cause, lost, member};

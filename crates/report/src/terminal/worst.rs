@@ -38,7 +38,8 @@ fn longest_wait(row: &Row, options: &Options, paint: Paint) -> String {
     let name = format!("Longest wait on #{}: {}", row.first().id, figures::duration(worst.ns));
     let waits = of(row.wait.as_ref(), "wait", "waits");
     let remark = format!("{waits}{}{}  {}", lost(row), member(row, lock), place(lock));
-    let is_held = !matches!(row.kind(), Kind::Condition | Kind::Barrier | Kind::Futex);
+    let has_holds = !matches!(row.kind(), Kind::Condition | Kind::Barrier | Kind::Futex);
+    let is_held = has_holds && lock.ended_by.is_empty();
     let text = heading(&name, &remark, options, paint) + &wait(worst, is_held, options, paint);
     let both = both_ends(lock).into_iter();
     both.fold(text, |text, line| text + &wrap(&line, "  ", options.width))
@@ -66,12 +67,13 @@ pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
         });
         let words: Vec<String> = words.collect();
         let more = if places.len() > words.len() { ", …" } else { "" };
-        (!words.is_empty()).then(|| format!("#{} {how} {}{more}", lock.id, words.join(", ")))
+        (!words.is_empty()).then(|| format!("{how} {}{more}", words.join(", ")))
     };
+    let id = lock.id;
     let sides = [
-        ("was waited for in", waited),
-        ("was held meanwhile by", of(&lock.held_by)),
-        ("had its waits ended by", of(&lock.ended_by)),
+        (format!("#{id} was waited for in"), waited),
+        (format!("#{id} was held meanwhile by"), of(&lock.held_by)),
+        (format!("waits for #{id} were ended by"), of(&lock.ended_by)),
     ];
     sides.iter().filter_map(|(how, places)| line(how, places)).collect()
 }
@@ -129,9 +131,9 @@ fn idle(worst: &WorstIdle, options: &Options, paint: Paint) -> String {
         text.push_str(&stack("released in", &worst.releaser, options, paint));
     }
     if !worst.waiter.is_empty() && worst.waiter == worst.releaser {
-        text.push_str(&format!("  {}\n", paint.dim("ended in the same code")));
+        text.push_str(&format!("  {}\n", paint.dim("next taken in the same code")));
     } else if !worst.waiter.is_empty() {
-        text.push_str(&stack("ended in", &worst.waiter, options, paint));
+        text.push_str(&stack("next taken in", &worst.waiter, options, paint));
     }
     text
 }
