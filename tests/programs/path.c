@@ -3,10 +3,11 @@
  * longer, all together, but are done before. Without the hold, the run would be shorter by at least HOLD_MS.
  *
  * `flag`: the last thread to end does so for a flag, which no lock guards: what set the run's length was not seen.
- * `pace MS`: two threads hold a lock in turn, six times MS each, while twelve queue at another lock for 144 ms. */
+ * `pace MS [THREADS GAP]`: two threads, or THREADS, hold a lock six times for MS each, and pause for GAP ms, else 1 ms,
+ * after each; meanwhile twelve queue at another lock for 144 ms. Without a pause they barge in. */
 #include "truth.h"
 
-enum { HOLD_MS = 600, CROWD = 8, CROWD_MS = 15, PACERS = 2, PACE_TURNS = 6, QUEUE = 12, QUEUE_TURNS = 3, QUEUE_MS = 4 };
+enum { HOLD_MS = 600, CROWD = 8, CROWD_MS = 15, MOST_PACERS = 8, PACE_TURNS = 6, QUEUE = 12, QUEUE_TURNS = 3, QUEUE_MS = 4 };
 static pthread_mutex_t slow_lock = PTHREAD_MUTEX_INITIALIZER, crowd_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t slow_one;
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER, outer = PTHREAD_MUTEX_INITIALIZER;
@@ -119,7 +120,7 @@ static void path(void) {
     for (int i = 0; i < CROWD; i++) pthread_join(crowd[i], NULL);
 }
 
-static int pace_ms;
+static int pace_ms, pacers = 2, gap_ms = 1;
 
 NOINLINE static void hold_pace(void) {
     pthread_mutex_lock(&slow_lock);
@@ -143,17 +144,17 @@ static void *queues(void *unused) {
 static void *paces(void *unused) {
     for (int i = 0; i < PACE_TURNS; i++) {
         hold_pace();
-        nap_ms(1); /* Lets the other one have it. */
+        if (gap_ms > 0) nap_ms(gap_ms); /* Lets the other one have it. */
     }
     return unused;
 }
 
 static void pace(void) {
-    pthread_t threads[QUEUE + PACERS];
+    pthread_t threads[QUEUE + MOST_PACERS];
     for (int i = 0; i < QUEUE; i++) threads[i] = start(queues, NULL);
-    for (int i = 0; i < PACERS; i++) threads[QUEUE + i] = start(paces, NULL);
-    for (int i = 0; i < QUEUE + PACERS; i++) pthread_join(threads[i], NULL);
-    long long held = PACERS * PACE_TURNS * pace_ms * MS;
+    for (int i = 0; i < pacers; i++) threads[QUEUE + i] = start(paces, NULL);
+    for (int i = 0; i < QUEUE + pacers; i++) pthread_join(threads[i], NULL);
+    long long held = pacers * PACE_TURNS * pace_ms * MS;
     expect("culprit", &slow_lock, "path(hold_pace) >= %lld", held - held / 20);
 }
 
@@ -185,6 +186,11 @@ int main(int count, char **arguments) {
     }
     if (count > 2) {
         pace_ms = atoi(arguments[2]);
+        if (count > 4) {
+            pacers = atoi(arguments[3]);
+            gap_ms = atoi(arguments[4]);
+            REQUIRE(pacers <= MOST_PACERS);
+        }
         pace();
     } else {
         path();
