@@ -437,6 +437,7 @@ fn the_path_leads_from_the_end_through_joins_and_holds() {
         pid: 7,
         from_ns: 0,
         until_ns: 5_000,
+        outside_ns: 0,
         own_ns: 4_600,
         asleep_ns: 1_000, // The worker, since its wait: it had no CPU time.
         handed_over_ns: 100 + 100,
@@ -444,6 +445,9 @@ fn the_path_leads_from_the_end_through_joins_and_holds() {
         unknown_ns: 200, // Before the other thread: which one made it is not known.
     };
     assert_eq!(made.paths, [path]);
+    // Of another process than the first, it is not known what set the rest of the run's length.
+    let later = report(&writer.bytes, Facts { pid: Some(6), ..facts() }, &mut Plain::default());
+    assert_eq!(later.unwrap().paths[0].outside_ns, facts().wall_ns - path.length_ns());
     let [spans] = made.spans.as_slice() else { panic!("spans of one function") };
     assert_eq!((spans.count, spans.not_kept, spans.lost, spans.max_ns), (2, 5, 2, 2_150));
     let slowest = &spans.slowest;

@@ -226,6 +226,7 @@ impl Dice {
             pid,
             from_ns: self.number(),
             until_ns: self.number(),
+            outside_ns: self.number(),
             own_ns: self.number(),
             asleep_ns: self.number(),
             handed_over_ns: self.number(),

@@ -115,7 +115,7 @@ pub fn report(
     };
     report.culprits = blame::culprits(&report.processes, followed);
     paths.reverse();
-    path::rank(&mut report, &paths);
+    path::rank(&mut report, &paths, facts.pid);
     let announced = spans::announced(&record);
     let all = facts.spans.into_iter().chain(announced);
     report.spans = all.map(|spans| spans::spans(spans, &paths, &report)).collect();

@@ -26,6 +26,8 @@ type Code = (BlamedKind, Option<Frame>);
 /// What is known of the time of a process's threads.
 pub(super) struct Known {
     pid: u32,
+    /// When the first program of the process began to be observed.
+    first_ns: u64,
     /// The number of each thread in the kernel.
     pub(super) tids: Vec<u32>,
     pub(super) history: History,
@@ -63,7 +65,9 @@ pub(super) fn known(
     history.add_barging(held);
     let steps = last.map(|last| walk(&history, 0, last)).unwrap_or_default();
     let tids = image.threads.iter().map(|thread| thread.tid).collect();
-    Known { pid: image.pid, tids, history, last, steps, codes }
+    let images = record.processes.iter().filter(|other| other.pid == image.pid);
+    let first_ns = images.map(|image| record.ns_at(image.start_ticks)).min().unwrap_or(0);
+    Known { pid: image.pid, first_ns, tids, history, last, steps, codes }
 }
 
 /// The logs of a process's threads.
@@ -262,12 +266,15 @@ impl Holds<'_> {
 }
 
 /// Adds to the culprits of `report`, the most waiting first, what the paths of its processes say of them, and ranks
-/// them.
-pub(super) fn rank(report: &mut RunReport, known: &[Known]) {
-    let of_processes = known.iter().zip(&report.processes);
-    let taken = of_processes.map(|(path, process)| Some(path.taken(path.last?, process)));
-    let taken: Vec<Option<PathTaken>> = taken.collect();
+/// them. The run began with the process `first`.
+pub(super) fn rank(report: &mut RunReport, known: &[Known], first: Option<u32>) {
     let (mut most, wall_ns) = (0.0f64, report.wall_ns);
+    let of_processes = known.iter().zip(&report.processes);
+    let taken = of_processes.map(|(path, process)| {
+        let outside_ns = path.outside_ns(wall_ns, first);
+        Some(PathTaken { outside_ns, ..path.taken(path.last?, process) })
+    });
+    let taken: Vec<Option<PathTaken>> = taken.collect();
     for culprit in report.culprits.iter_mut().take(MOST) {
         for ((path, process), taken) in known.iter().zip(&report.processes).zip(&taken) {
             let (Some(of), Some(last)) = (path.of(culprit, &process.locks), path.last) else {
@@ -351,6 +358,16 @@ impl Known {
         }
     }
 
+    /// How much of a run of this length was before the path and after it. The run's first process starts with it and
+    /// ends with it: how long the kernel takes for that says nothing of the program.
+    fn outside_ns(&self, wall_ns: u64, first: Option<u32>) -> u64 {
+        if first == Some(self.pid) {
+            return self.history.from.saturating_sub(self.first_ns);
+        }
+        let until = self.last.map_or(wall_ns, |(_, until)| until);
+        wall_ns.saturating_sub(until.saturating_sub(self.history.from))
+    }
+
     fn taken(&self, (_, until): (usize, u64), process: &Process) -> PathTaken {
         let asleep: Vec<f64> =
             (0..self.tids.len()).map(|thread| self.asleep(thread, process)).collect();
@@ -364,6 +381,7 @@ impl Known {
             pid: self.pid,
             from_ns: self.history.from.min(until),
             until_ns: until,
+            outside_ns: 0,
             own_ns: length(&self.steps, |what| what == What::Own),
             asleep_ns,
             handed_over_ns: length(&self.steps, is_handover),

@@ -80,6 +80,9 @@ pub struct PathTaken {
     pub from_ns: u64,
     /// When the process ended.
     pub until_ns: u64,
+    /// How much of the run was before it and after it, without the start and the end of the run's first process.
+    #[serde(default)]
+    pub outside_ns: u64,
     /// The part in threads that did not wait.
     pub own_ns: u64,
     /// The part of `own_ns` in which they slept or waited for input, outside locks: estimated, as every part of a
@@ -103,15 +106,13 @@ impl PathTaken {
     /// Whether it says what a change can gain in a run of this length: if it was seen for most of it, and is not made
     /// of wakeups.
     pub fn tells_gains(&self, wall_ns: u64) -> bool {
-        !self.is_of_wakeups() && self.unseen_ns(wall_ns) as f64 <= UNSEEN * wall_ns as f64
+        !self.is_of_wakeups() && self.unseen_ns() as f64 <= UNSEEN * wall_ns as f64
     }
 
-    /// For how much of a run of this length it is not known what set its length: before the path and after it, in waits
-    /// whose end has no known cause, and while its threads slept or waited for input (for what, is not known).
-    pub fn unseen_ns(&self, wall_ns: u64) -> u64 {
-        const START_AND_END_NS: u64 = 5_000_000;
-        let outside_ns = wall_ns.saturating_sub(self.length_ns()).saturating_sub(START_AND_END_NS);
-        outside_ns.saturating_add(self.unknown_ns).saturating_add(self.asleep_ns)
+    /// For how much of the run it is not known what set its length: before the path and after it, in waits whose end
+    /// has no known cause, and while its threads slept or waited for input.
+    pub fn unseen_ns(&self) -> u64 {
+        self.outside_ns.saturating_add(self.unknown_ns).saturating_add(self.asleep_ns)
     }
 
     /// Whether going to sleep and waking others, which no hold contains, may be much of it.

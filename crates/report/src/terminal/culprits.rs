@@ -53,7 +53,7 @@ pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
     Some(if taken.is_of_wakeups() {
         "Ranked by waiting: with waits as short as these, sleeping and waking may cost more than the holds.".into()
     } else {
-        let unseen_ns = taken.unseen_ns(report.wall_ns).min(report.wall_ns);
+        let unseen_ns = taken.unseen_ns().min(report.wall_ns);
         format!(
             "Ranked by waiting: for {} of the run, what set its length was not seen (threads slept, waited for input or \
              for what is not observed, or it was too early to be kept).",
