@@ -24,10 +24,24 @@ pub const TERMS: &[Group] = &[
             ("share", "its share of all waiting at contended locks and gates"),
             ("total", "the waiting that it caused, summed over the threads that waited"),
             ("where", "the code that held the lock or, if it stood idle, the lock's own place"),
+            ("what", "what that code did (next)"),
+        ],
+    ),
+    (
+        "What a culprit did",
+        &[
+            ("holds #1", "it held that lock while others waited"),
             (
-                "what",
-                "holds a lock that others waited for, or which lock stood idle while wanted, and why (below)",
+                "releases #1",
+                "it woke those who waited for a lock that is made of a futex (Rust's, Qt's, GLib's)",
             ),
+            ("passes #1 on", "it woke those who waited for a lock that is made of a condition"),
+            (
+                "#1 stood idle",
+                "the lock was free while threads waited for it; why is said after it (below)",
+            ),
+            ("f ← g", "f is in a library; g is the innermost code of the program that called it"),
+            ("code not recorded", "the hold was seen, but not where it began"),
         ],
     ),
     (

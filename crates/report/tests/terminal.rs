@@ -101,6 +101,22 @@ fn waiting_without_a_culprit_is_said() {
     assert!(!shown(&[0.5, 0.453125]).contains("of that waiting"));
 }
 
+/// A run that hardly waits for locks is not left with culprits alone.
+#[test]
+fn little_waiting_is_called_so() {
+    let shown = |times: u64| {
+        let mut report = sort();
+        let locks = report.processes.iter().flat_map(|process| &process.locks);
+        let contended = locks.filter(|lock| matches!(lock.class, Class::Contention | Class::Gate));
+        let waits = contended.filter_map(|lock| lock.wait_ns.as_ref());
+        report.wall_ns = times * waits.map(|wait| wait.total).sum::<u64>();
+        render(&report, &Options { width: 200, ..plain() })
+    };
+    let little = ", 4.00 % of the run: without it, the run would be shorter by that at most.";
+    assert!(shown(25).contains(little), "{}", shown(25));
+    assert!(!shown(20).contains("All waiting at these locks"), "5 % of the run");
+}
+
 /// Two threads in a cycle, a reader behind a waiting writer, and a wait with a deadline.
 #[test]
 fn deadlocks_come_first_with_the_stacks_of_all_threads() {

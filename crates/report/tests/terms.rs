@@ -51,6 +51,16 @@ fn every_class_and_kind_is_explained() {
     }
 }
 
+/// Each thing that a culprit does is explained in the words that stand in the table.
+#[test]
+fn what_culprits_did_is_explained() {
+    let text = text(200);
+    let written = include_str!("../src/terminal/culprits.rs");
+    for words in ["holds ", "releases ", "passes ", " on", " stood idle", " ← ", "code not recorded"] {
+        assert!(written.contains(words) && text.contains(words), "{words:?}");
+    }
+}
+
 #[test]
 fn the_text_keeps_to_its_width() {
     for columns in [60, 80, 120] {

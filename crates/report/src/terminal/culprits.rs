@@ -34,10 +34,19 @@ pub(crate) fn shown(report: &RunReport) -> impl Iterator<Item = &Blamed> {
     report.culprits.iter().take(MOST).enumerate().filter(is_worth).map(|(_, culprit)| culprit)
 }
 
-/// Why culprits are ranked by waiting, in a sentence.
+/// Why culprits are ranked by waiting, in a sentence; or how little there is to gain from any of them.
 pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
     if report.ranked_by == RankedBy::Gain || report.culprits.is_empty() {
         return None;
+    }
+    let waited_ns = contended_ns(report);
+    let of_run = waited_ns as f64 / report.wall_ns.max(1) as f64;
+    if of_run < GAINS {
+        return Some(format!(
+            "All waiting at these locks is {}, {} of the run: without it, the run would be shorter by that at most.",
+            figures::duration(waited_ns),
+            figures::percent(of_run)
+        ));
     }
     let taken = report.paths.iter().max_by_key(|path| path.length_ns());
     let Some(taken) = taken else {
@@ -60,6 +69,13 @@ pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
             figures::percent(unseen_ns as f64 / report.wall_ns.max(1) as f64)
         )
     })
+}
+
+/// The waiting of all threads at the locks that culprits are of.
+fn contended_ns(report: &RunReport) -> u64 {
+    let locks = report.processes.iter().flat_map(|process| &process.locks);
+    let of = locks.filter(|lock| lock.class.is_caused_by_holders());
+    of.fold(0, |sum: u64, lock| sum.saturating_add(lock.wait_ns.as_ref().map_or(0, |wait| wait.total)))
 }
 
 /// A larger share without a culprit is said.
