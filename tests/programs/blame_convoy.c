@@ -1,17 +1,22 @@
 /* A convoy: the last waits for the middle, which waits for the head. The head is to blame for both waits, while it holds; the
- * middle's own hold is what it does after that. */
+ * middle's own hold is what it does after that.
+ *
+ * `long`: a crowd waits for the middle, which waits for another one that waits for the head. */
 #include "truth.h"
 
-enum { HEAD_MS = 60, MIDDLE_MS = 10 };
-static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic pid_t middle, last;
-static _Atomic int first_held, second_held;
+enum { HEAD_MS = 60, MIDDLE_MS = 10, CROWD = 6 };
+static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER,
+                       third = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic pid_t middle, last, crowd[CROWD];
+static _Atomic int first_held, second_held, third_held, in_crowd;
+static int is_long;
 
 NOINLINE static void hold_head(void) {
     pthread_mutex_lock(&first);
     first_held = 1;
     await_asleep(&middle);
     await_asleep(&last);
+    for (int i = 0; is_long && i < CROWD; i++) await_asleep(&crowd[i]);
     nap_ms(HEAD_MS);
     pthread_mutex_unlock(&first);
     __asm__ volatile("");
@@ -28,6 +33,17 @@ NOINLINE static void hold_middle(void) {
     __asm__ volatile("");
 }
 
+NOINLINE static void hold_another(void) {
+    pthread_mutex_lock(&third);
+    third_held = 1;
+    last = my_tid();
+    pthread_mutex_lock(&second);
+    pthread_mutex_unlock(&second);
+    nap_ms(MIDDLE_MS);
+    pthread_mutex_unlock(&third);
+    __asm__ volatile("");
+}
+
 static void *head(void *unused) {
     hold_head();
     return unused;
@@ -41,15 +57,35 @@ static void *follow(void *unused) {
 
 static void *end(void *unused) {
     while (!second_held) nap_ms(1);
+    if (is_long) {
+        hold_another();
+        return unused;
+    }
     last = my_tid();
     pthread_mutex_lock(&second);
     pthread_mutex_unlock(&second);
     return unused;
 }
 
-int main(void) {
-    pthread_t threads[] = {start(head, NULL), start(follow, NULL), start(end, NULL)};
-    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+static void *waits(void *unused) {
+    while (!third_held) nap_ms(1);
+    crowd[in_crowd++] = my_tid();
+    pthread_mutex_lock(&third);
+    pthread_mutex_unlock(&third);
+    return unused;
+}
+
+int main(int count, char **arguments) {
+    is_long = count > 1 && strcmp(arguments[1], "long") == 0;
+    pthread_t threads[3 + CROWD] = {start(head, NULL), start(follow, NULL), start(end, NULL)};
+    int started = 3;
+    while (is_long && started < 3 + CROWD) threads[started++] = start(waits, NULL);
+    for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    if (is_long) {
+        expect("mutex", &third, "held_by(hold_another) >= %lld", CROWD * HEAD_MS * MS);
+        expect("culprit", &first, "total(hold_head) >= %lld", (CROWD + 2) * HEAD_MS * MS);
+        expect("culprit", &second, "total(hold_middle) <= %lld", CROWD * HEAD_MS * MS);
+    }
     expect("mutex", &first, "held_by(hold_head) >= %lld", HEAD_MS * MS);
     expect("mutex", &second, "held_by(hold_middle) >= %lld", (HEAD_MS + MIDDLE_MS) * MS);
     expect("mutex", &second, "held_by.0.passed_on_ns >= %lld", HEAD_MS * MS);

@@ -16,7 +16,8 @@ struct flag {
 static struct flag flag = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
 static struct flag asking = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 3};
 static _Atomic uint32_t word;
-static _Atomic int done;
+static _Atomic int done, wanting;
+static _Atomic pid_t long_tid;
 
 static void wait_for(struct flag *f) {
     if (f->again_ms == 0) {
@@ -53,7 +54,11 @@ static void take_word(void) {
         syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);                                        \
     }
 
-static void take(struct flag *f) { f ? take_flag(f) : take_word(); }
+static void take(struct flag *f) {
+    wanting++;
+    f ? take_flag(f) : take_word();
+    wanting--;
+}
 
 NOINLINE static void keep_long(struct flag *f) {
     take(f);
@@ -69,9 +74,11 @@ NOINLINE static void keep_short(struct flag *f) {
 }
 
 static void *long_one(void *f) {
+    long_tid = my_tid();
     for (int i = 0; i < LONG; i++) {
         keep_long(f);
-        nap_ms(PAUSE_MS);
+        do nap_ms(PAUSE_MS);
+        while (wanting > 0); /* It takes what is free, not what a thread has been woken for. */
     }
     done = 1;
     return NULL;
@@ -89,7 +96,13 @@ static void *short_one(void *f) {
 static void together(struct flag *f) {
     pthread_t threads[1 + SHORT];
     done = 0;
+    long_tid = 0;
+    if (!f) take_word();
     threads[0] = start(long_one, f);
+    if (!f) { /* A thread is known to have a futex that it once waited for. */
+        await_asleep(&long_tid);
+        LEAVE(f)
+    }
     for (int i = 1; i <= SHORT; i++) threads[i] = start(short_one, f);
     for (int i = 0; i <= SHORT; i++) pthread_join(threads[i], NULL);
 }

@@ -117,9 +117,13 @@ impl Expectation {
     }
 }
 
-/// The gain, or the time on the path, of the culprit that is this function's holds.
+/// The gain, the time on the path, or the waiting caused, of the culprit that is this function's holds.
 fn of_path(report: &Value, figure: &str, function: &str) -> Value {
-    let field = if figure == "gain" { "gain_at_most_ns" } else { "path_ns" };
+    let field = match figure {
+        "gain" => "gain_at_most_ns",
+        "path" => "path_ns",
+        _ => "wait_ns",
+    };
     let culprits = report["culprits"].as_array().into_iter().flatten();
     let is_its =
         |culprit: &&Value| culprit["site"]["function"] == *function && culprit["kind"] == "hold";
@@ -356,6 +360,12 @@ fn half_a_hold_gains_what_the_path_says() {
         "{gained} is not from {least} to {most}"
     );
     assert!(most > 2 * slack, "{most}");
+}
+
+/// A crowd waits for a thread that waits for one that waits for the head: the crowd's waiting is the head's.
+#[test]
+fn the_head_of_a_long_convoy_is_to_blame() {
+    check_with("blame_convoy", &["long"], 0);
 }
 
 #[test]

@@ -18,6 +18,7 @@
 //! # Evidence
 //! `tests/blame.rs`, `tests/model.rs`; `tests/programs`: `blame_*.c`.
 
+use crate::chain::{PASSED_TO, Passed};
 use crate::counter::add;
 pub use crate::free::{Free, close};
 use crate::list::CLAIMED;
@@ -45,42 +46,15 @@ pub struct Share {
     pub passed_on: u64,
     /// Stack of that holder's acquisition; 0 if there is none.
     pub passed_to: u32,
+    /// The same of further holders.
+    pub further: [(u32, u64); PASSED_TO - 1],
 }
 
 /// What the hold that the thread of `cell` ends at `now` cost the waiters of the lock; none if it has none.
 /// Called before the unlock, since a waiter that is woken leaves the list, and after the release has its time (I2).
 #[inline]
 pub fn caused(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64) -> Option<Share> {
-    let waiting = waiters::count(lock);
-    let list = lock.waiters.load(Relaxed);
-    if waiting == 0 || list == 0 {
-        return None;
-    }
-    let began = cell.hold_start.load(Relaxed);
-    let list: &WaiterList = recorder.arena.at(list);
-    let Chain { from, to, by } = Chain::of(recorder, began);
-    let (mut wait, mut waits, mut earliest, mut passed_on) = (0u64, 0, now, 0u64);
-    for slot in &list.arrivals {
-        // SeqCst: keeps the releaser's store of `wanted_at` before this load (I2).
-        let arrival = slot.load(SeqCst);
-        if arrival <= CLAIMED {
-            continue;
-        }
-        wait = wait.wrapping_add(now.saturating_sub(arrival.max(began)));
-        passed_on = passed_on.wrapping_add(to.saturating_sub(arrival.max(from)));
-        earliest = earliest.min(arrival);
-        waits += 1;
-        if waits == waiting {
-            break;
-        }
-    }
-    let start = if began > 1 { began } else { earliest };
-    let length = now.saturating_sub(start);
-    let site = cell.site.load(Relaxed);
-    let passed_to = if passed_on > 0 { by } else { 0 };
-    let waits = u64::from(waits);
-    let share = Share { site, release: 0, wait, waits, holds: 1, length, passed_on, passed_to };
-    (waits > 0).then_some(share)
+    divided(recorder, cell, lock, now, true)
 }
 
 /// The same where the calling thread, which did not take the lock, releases it at `now`: the hold is its owner's.
@@ -92,46 +66,59 @@ pub fn caused_by_owner(recorder: &Recorder, lock: &Lock, now: u64) -> Option<Sha
     }
     let owner: &Cell = recorder.arena.at(owner);
     let is_held = owner.depth.load(Relaxed) != 0;
-    let share = caused(recorder, owner, lock, now).filter(|_| is_held)?;
-    Some(Share { passed_on: 0, passed_to: 0, ..share })
+    divided(recorder, owner, lock, now, false).filter(|_| is_held)
 }
 
-/// A thread's last wait for a lock, as far as it was for the hold that ended it.
-struct Chain {
-    from: u64,
-    to: u64,
-    /// Stack of that hold's acquisition.
-    by: u32,
-}
-
-impl Chain {
-    /// Of the calling thread, if it was during the hold that began at `began`; else empty.
-    fn of(recorder: &Recorder, began: u64) -> Chain {
-        let from = recorder.thread.blocked_from.load(Relaxed);
-        let is_inside = from >= began && from != 0;
-        let to = if is_inside { recorder.thread.blocked_to.load(Relaxed) } else { 0 };
-        Chain { from, to, by: recorder.thread.blocked_by.load(Relaxed) }
+#[inline(always)]
+fn divided(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64, is_own: bool) -> Option<Share> {
+    let waiting = waiters::count(lock);
+    let list = lock.waiters.load(Relaxed);
+    if waiting == 0 || list == 0 {
+        return None;
     }
-}
-
-/// Keeps what the calling thread's wait since `arrival` was for: the hold that ended at `release`. Called before the
-/// thread is the lock's owner.
-pub fn was_blocked(recorder: &Recorder, lock: &Lock, arrival: u64, release: u64) {
-    let (owner, began) = (lock.owner.load(Relaxed), lock.began.load(Relaxed));
-    let is_known = owner != 0 && release > arrival && (1..=release).contains(&began);
-    let from = if is_known { arrival.max(began) } else { 0 };
-    let thread = recorder.thread;
-    thread.blocked_from.store(from, Relaxed);
-    thread.blocked_to.store(release, Relaxed);
-    if is_known {
-        thread.blocked_by.store(recorder.arena.at::<Cell>(owner).site.load(Relaxed), Relaxed);
+    let began = cell.hold_start.load(Relaxed);
+    let list: &WaiterList = recorder.arena.at(list);
+    let mut passed = if is_own { Passed::of_hold(recorder, began) } else { Passed::default() };
+    let (mut wait, mut waits, mut earliest) = (0u64, 0, now);
+    for slot in &list.arrivals {
+        // SeqCst: keeps the releaser's store of `wanted_at` before this load (I2).
+        let arrival = slot.load(SeqCst);
+        if arrival <= CLAIMED {
+            continue;
+        }
+        wait = wait.wrapping_add(now.saturating_sub(arrival.max(began)));
+        passed.add(arrival);
+        earliest = earliest.min(arrival);
+        waits += 1;
+        if waits == waiting {
+            break;
+        }
     }
+    let start = if began > 1 { began } else { earliest };
+    let length = now.saturating_sub(start);
+    let site = cell.site.load(Relaxed);
+    if is_own {
+        passed.leave(recorder, list, (start, now), site);
+    }
+    let [(passed_to, passed_on), further @ ..] = passed.sums();
+    let waits = u64::from(waits);
+    let share =
+        Share { site, release: 0, wait, waits, holds: 1, length, passed_on, passed_to, further };
+    (waits > 0).then_some(share)
 }
 
 /// Adds a share to the list of `cell`. The thread must be marked as recording.
 pub fn book(recorder: &Recorder, cell: &Cell, share: Share) {
+    let mut wait = share.wait;
+    for &(passed_to, passed_on) in share.further.iter().filter(|&&(_, passed_on)| passed_on > 0) {
+        if let Some(entry) = entry(recorder, cell, (share.site, passed_to)) {
+            wait = wait.saturating_sub(passed_on);
+            add(&entry.wait, passed_on);
+            add(&entry.passed_on, passed_on);
+        }
+    }
     let Some(entry) = entry(recorder, cell, (share.site, share.passed_to)) else { return };
-    add(&entry.wait, share.wait);
+    add(&entry.wait, wait);
     add(&entry.waits, share.waits);
     add(&entry.holds, share.holds);
     add(&entry.passed_on, share.passed_on);

@@ -13,6 +13,7 @@
 //! free: [`take`] -> `free::Free`, there. The program's own lock orders the words that the next owner reads.
 
 use crate::blame::{self, Share};
+use crate::chain;
 use crate::counter::add;
 pub use crate::counter::bump;
 use crate::log;
@@ -270,7 +271,7 @@ impl<S: Site> Blocked<S> {
         }
         let Wait { arrival, free, stack, .. } = wait;
         wait.leave(at.recorder(), row.lock);
-        blame::was_blocked(at.recorder(), row.lock, arrival, release);
+        chain::was_blocked(at.recorder(), row.lock, arrival);
         let is_signal = row.lock.crossed.load(Relaxed) != 0; // A semaphore in use as one.
         let by = match is_signal {
             true => By::waker(row.lock, (call, now)),

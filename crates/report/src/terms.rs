@@ -33,9 +33,9 @@ pub const TERMS: &[Group] = &[
             ("holds #1", "it held that lock while others waited"),
             (
                 "releases #1",
-                "it woke those who waited for a lock that is made of a futex (Rust's, Qt's, GLib's)",
+                "it woke threads that waited for a lock made of a futex (Rust's, Qt's, GLib's)",
             ),
-            ("passes #1 on", "it woke those who waited for a lock that is made of a condition"),
+            ("passes #1 on", "it woke threads that waited for a lock made of a condition"),
             (
                 "#1 stood idle",
                 "the lock was free while threads waited for it; why is said after it (below)",

@@ -249,3 +249,33 @@ fn waking_into_a_held_lock() {
     row.wait_ns = times(&[10 * MS; 4]);
     assert!(!says(&row, "woken by a signal"));
 }
+
+/// A holder that waits for another lock is not told to do less; from half of the waiting on.
+#[test]
+fn holders_that_wait_themselves() {
+    let mut row = lock(1, Kind::Mutex, "push");
+    row.wait_ns = times(&[250 * MS; 4]);
+    row.hold_ns = times(&[300 * MS; 4]);
+    row.utilisation = Some(0.9);
+    let held_by = |passed_on_ns| {
+        let more = Blamed { passed_on_ns: 10 * MS, ..blamed("other", 100 * MS, 0.1) };
+        vec![Blamed { passed_on_ns, ..blamed("convoy", 900 * MS, 0.9) }, more]
+    };
+    let words = "for 50.0 % of the 1.00 s that threads waited, its holder waited for another lock (mostly in convoy sort.c:3301): \
+                 see which code the culprits name; or let go of this lock before waiting for the other";
+    let of_its_own = ["do less while holding it", "mostly one thread held it"];
+    for class in [Class::Gate, Class::Contention] {
+        row.class = class;
+        row.held_by = held_by(490 * MS);
+        assert!(says(&row, words) && !of_its_own.iter().any(|words| says(&row, words)));
+        let figures = [("passed_on_ns", 500e6), ("passed_on_share", 0.5), ("total_wait_ns", 1e9)];
+        rests_on(&row, words, &figures);
+        row.held_by = held_by(490 * MS - 1);
+        assert!(!says(&row, "waited for another lock"));
+        assert!(of_its_own.iter().any(|words| says(&row, words)));
+    }
+    // Not much of the threads' time.
+    row.held_by = held_by(40 * MS);
+    row.wait_ns = times(&[10 * MS; 4]);
+    assert!(!says(&row, "waited for another lock"));
+}

@@ -12,6 +12,7 @@ const _: () = {
     assert!(size_of::<Thread>() == 3 * UNIT);
     assert!(size_of::<Lock>() == 2 * UNIT);
     assert!(size_of::<WaiterList>() == 10 * UNIT);
+    assert!(size_of::<Chain>() == 8 * UNIT);
     assert!(size_of::<Recent>() == 25 * UNIT);
     assert!(size_of::<Cell>() == 6 * UNIT && std::mem::offset_of!(Cell, hold) == UNIT);
     assert!(size_of::<Cold>() == 41 * UNIT);
@@ -44,12 +45,14 @@ const _: () = {
         Process: next pid parent command_bytes start_ticks command threads locks stacks modules stack_index index
             wakes ended_by end_ticks spare;
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
-            asleep_since joined blocked_from blocked_to blocked_by wants system_ns wants_since wants_stack wants_how
+            asleep_since joined spare chain wants system_ns wants_since wants_stack wants_how
             nested_lost nested reserved came_by handle log log_now log_parts spans;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
             waiters away next created first_taken generation signalled kind crossed passing spare ended_by free began
             recent came;
-        WaiterList: arrivals unplaced next_late late shared;
+        WaiterList: arrivals unplaced next_late late shared chain spare;
+        Chain: noted parts;
+        ChainPart: from to by spare;
         Late: ticks stack;
         Cell: next lock cold depth acquisitions site caused owner_changes hold_start hold_total hold_fourth
             hold hold_carry spare hold_worst_at hold_worst;
@@ -75,5 +78,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0x2e8c_319e_64ae_7258, "the layout has changed: change VERSION");
+    assert!(hash == 0x6bda_83b9_b92d_0106, "the layout has changed: change VERSION");
 };

@@ -44,7 +44,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -189,12 +189,10 @@ pub struct Thread {
     pub asleep_since: AtomicU64,
     /// Ticks spent waiting for other threads to end.
     pub joined: AtomicU64,
-    /// From when on its last wait for a lock was for the hold that ended it; 0 if that is unknown.
-    pub blocked_from: AtomicU64,
-    /// When that hold ended.
-    pub blocked_to: AtomicU64,
-    /// Stack of that hold's acquisition.
-    pub blocked_by: AtomicU32,
+    /// Keeps the size a multiple of a unit.
+    pub spare: [AtomicU64; 2],
+    /// The holds that it waited for last; 0 before its first wait.
+    pub chain: AtomicU32,
     /// The lock that it waits for, also if it has a slot in the list; read by no other thread.
     pub wants: AtomicU32,
     /// The part of `cpu_ns` in the kernel.
@@ -337,7 +335,7 @@ pub mod passing {
 }
 
 /// Stacks that [`WaiterList::late`] has room for.
-pub const LATE: usize = 7;
+pub const LATE: usize = 6;
 
 /// The waiters of a lock, to compute how long it stood idle.
 #[repr(C)]
@@ -353,6 +351,10 @@ pub struct WaiterList {
     pub late: [Late; LATE],
     /// A bit for each slot: whether its thread wants to share the lock (read-write locks).
     pub shared: AtomicU64,
+    /// Its last holds that others waited for; 0 before the first one.
+    pub chain: AtomicU32,
+    /// Keeps the size a multiple of a unit.
+    pub spare: [AtomicU32; 3],
 }
 
 /// The former name of [`WaiterList`].

@@ -14,6 +14,7 @@
 //! `tests/findings.rs`: for every rule a run in which it speaks, and near misses in which it stays silent;
 //! `tests/thresholds.rs`: each threshold.
 
+mod chain;
 mod deadlock;
 mod rules;
 mod unseen;
@@ -167,8 +168,8 @@ fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
     }
     let explained = claims.len();
     claims.extend(rules::OF_ANY.iter().filter_map(claim));
-    let is_explained =
-        explained > 0 || claims.iter().any(|claim| ["gate", "woken-into"].contains(&claim.rule));
+    let explains = |claim: &Claim| ["gate", "woken-into", "passed-on"].contains(&claim.rule);
+    let is_explained = explained > 0 || claims.iter().any(explains);
     if !is_explained && is_costly && subject.is_lock() {
         claims.extend(claim(&rules::OF_HEAVY));
     }

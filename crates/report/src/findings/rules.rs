@@ -5,7 +5,7 @@
 //! idle hand-offs under oversubscription, owner changes and the single-writer principle, gates that look like
 //! contention.
 
-use super::{Subject, fourth, weight};
+use super::{Subject, chain, fourth, weight};
 use crate::rows::{idle_share, idle_wait_ns};
 use crate::run::{Class, Distribution, IdleCause, Kind, Lock, Span};
 use uncontended_figures::{count, duration, number, percent};
@@ -25,15 +25,23 @@ pub(super) const OF_CONTENTION: [Rule; 7] = [
     ("idle", long_idle),
     ("passed-over", passed_over),
     ("writer-starved", writer_starved),
-    ("long-hold", |subject| long_hold(subject).or_else(|| weight::rare_holds(subject))),
+    ("long-hold", |subject| match chain::passed_on(subject) {
+        None => long_hold(subject).or_else(|| weight::rare_holds(subject)),
+        Some(_) => None, // Its holders wait for another lock.
+    }),
     ("sleep", short_holds),
     ("owner", owner_changes),
 ];
 /// The rule for a lock that no other rule explains.
 pub(super) const OF_HEAVY: Rule = ("heavy", weight::heavy);
 /// Rules about locks of any class.
-pub(super) const OF_ANY: &[Rule] =
-    &[("unfinished", unfinished), ("polling", polling), ("woken-into", woken_into), ("gate", gate)];
+pub(super) const OF_ANY: &[Rule] = &[
+    ("unfinished", unfinished),
+    ("polling", polling),
+    ("woken-into", woken_into),
+    ("passed-on", chain::passed_on),
+    ("gate", gate),
+];
 
 /// A shorter wait might have ended a moment later.
 const STUCK_NS: u64 = 1_000_000_000;

@@ -75,7 +75,9 @@ pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
 fn contended_ns(report: &RunReport) -> u64 {
     let locks = report.processes.iter().flat_map(|process| &process.locks);
     let of = locks.filter(|lock| lock.class.is_caused_by_holders());
-    of.fold(0, |sum: u64, lock| sum.saturating_add(lock.wait_ns.as_ref().map_or(0, |wait| wait.total)))
+    of.fold(0, |sum: u64, lock| {
+        sum.saturating_add(lock.wait_ns.as_ref().map_or(0, |wait| wait.total))
+    })
 }
 
 /// A larger share without a culprit is said.

@@ -11,6 +11,34 @@ pub const RECENT: usize = 64;
 /// Wakeups of futexes that an image keeps.
 pub const WAKES: usize = 256;
 
+/// Parts that a chain keeps.
+pub const CHAIN_PARTS: usize = 21;
+
+/// The last holds of a lock that others waited for, or of the locks that a thread waited for, in parts: number `n` is
+/// at `n` modulo [`CHAIN_PARTS`].
+#[repr(C)]
+#[derive(Debug)]
+pub struct Chain {
+    /// How many there were.
+    pub noted: AtomicU64,
+    /// The last ones.
+    pub parts: [ChainPart; CHAIN_PARTS],
+}
+
+/// A part of a hold, or of the time in which a thread waited for it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct ChainPart {
+    /// When it began.
+    pub from: AtomicU64,
+    /// When it ended.
+    pub to: AtomicU64,
+    /// Stack of the hold's acquisition.
+    pub by: AtomicU32,
+    /// Keeps what follows aligned.
+    pub spare: AtomicU32,
+}
+
 /// Holds that ended: of a mutex, the last ones while threads that left it wait for a condition variable; of a
 /// read-write lock, those that ended while others went on.
 #[repr(C)]

@@ -1,0 +1,145 @@
+//! Chains: what the holder of a lock waited for itself, meanwhile.
+//!
+//! # Contract
+//! At a release that threads wait for, a holder leaves with the lock when it held it and, for the parts in which it
+//! waited for another lock, which code held that one ([`Passed::leave`]). The next thread to get the lock copies what
+//! fell into its wait ([`was_blocked`]), and passes that on in turn: of a chain of any length, each thread is to blame
+//! for what only it did. Of a long wait, or a hold with many waits, the newest [`CHAIN_PARTS`] parts are kept; the rest
+//! is the waiting thread's own. So is what it waited for at read-write locks, or until a deadline.
+//! # Invariants
+//! I1: only its own thread uses a thread's chain; only the holder that of a lock, before the unlock or after the lock.
+//! I2: the parts of a chain are in the order of time, and none overlaps another.
+//! # Evidence
+//! `tests/chain.rs`; `tests/programs`: `blame_convoy.c`.
+
+use crate::site::Recorder;
+use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
+use uncontended_trace::layout::{self, CHAIN_PARTS, Lock, WaiterList, units};
+
+/// A part of a hold, or of the time in which a thread waited for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Part {
+    from: u64,
+    to: u64,
+    /// Stack of the hold's acquisition.
+    by: u32,
+}
+
+/// The chain in the unit of `word`, if it has one.
+fn chain(recorder: &Recorder, word: &AtomicU32) -> Option<&'static layout::Chain> {
+    let unit = word.load(Relaxed);
+    (unit != 0).then(|| recorder.arena.at(unit))
+}
+
+/// The same, made when it is first needed; none if there is no room.
+fn made(recorder: &Recorder, word: &AtomicU32) -> Option<&'static layout::Chain> {
+    if word.load(Relaxed) == 0 {
+        let unit = recorder.arena.allocate_if_room(units(size_of::<layout::Chain>()))?;
+        word.store(unit, Relaxed);
+    }
+    chain(recorder, word)
+}
+
+/// Its parts that ended after `since`, the oldest first.
+fn parts(chain: Option<&'static layout::Chain>, since: u64) -> impl Iterator<Item = Part> {
+    let of = chain.into_iter().flat_map(|chain| {
+        let noted = chain.noted.load(Relaxed);
+        (noted.saturating_sub(CHAIN_PARTS as u64)..noted).map(|number| {
+            let part = &chain.parts[number as usize % CHAIN_PARTS];
+            let [from, to] = [&part.from, &part.to].map(|at| at.load(Relaxed));
+            Part { from, to, by: part.by.load(Relaxed) }
+        })
+    });
+    of.skip_while(move |part| part.to <= since)
+}
+
+/// Adds a part, if it is one.
+fn push(chain: &layout::Chain, part: Part) {
+    if part.from >= part.to {
+        return;
+    }
+    let noted = chain.noted.load(Relaxed);
+    let place = &chain.parts[noted as usize % CHAIN_PARTS];
+    place.from.store(part.from, Relaxed);
+    place.to.store(part.to, Relaxed);
+    place.by.store(part.by, Relaxed);
+    chain.noted.store(noted + 1, Relaxed);
+}
+
+/// Keeps who held the lock that the calling thread has got during its wait since `arrival`.
+pub(crate) fn was_blocked(recorder: &Recorder, lock: &Lock, arrival: u64) {
+    let list = lock.waiters.load(Relaxed);
+    if list == 0 {
+        return;
+    }
+    let left = chain(recorder, &recorder.arena.at::<WaiterList>(list).chain);
+    let mut held = parts(left, arrival).peekable();
+    if held.peek().is_none() {
+        return;
+    }
+    let Some(own) = made(recorder, &recorder.thread.chain) else { return };
+    held.for_each(|part| push(own, Part { from: part.from.max(arrival), ..part }));
+}
+
+/// What a hold that ends passes on.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Passed {
+    parts: [Part; CHAIN_PARTS],
+    count: usize,
+    /// The waiting that fell into each part.
+    wait: [u64; CHAIN_PARTS],
+}
+
+/// Holds that one hold passes waiting on to, told apart by their stacks; what is left is its own.
+pub(crate) const PASSED_TO: usize = 4;
+
+impl Passed {
+    /// Of the calling thread's hold that began at `began`.
+    pub(crate) fn of_hold(recorder: &Recorder, began: u64) -> Self {
+        let mut passed = Passed::default();
+        let own = parts(chain(recorder, &recorder.thread.chain), began);
+        for (place, part) in passed.parts.iter_mut().zip(own) {
+            *place = part;
+            passed.count += 1;
+        }
+        passed
+    }
+
+    /// Adds a waiter.
+    pub(crate) fn add(&mut self, arrival: u64) {
+        for (part, wait) in self.parts[..self.count].iter().zip(&mut self.wait) {
+            *wait = wait.wrapping_add(part.to.saturating_sub(arrival.max(part.from)));
+        }
+    }
+
+    /// Leaves the hold, with the stack of its acquisition, with the lock whose list this is (I1).
+    pub(crate) fn leave(
+        &self,
+        recorder: &Recorder,
+        list: &WaiterList,
+        (from, to): (u64, u64),
+        by: u32,
+    ) {
+        let Some(left) = made(recorder, &list.chain) else { return };
+        let last = (left.noted.load(Relaxed) as usize).wrapping_sub(1) % CHAIN_PARTS;
+        let mut at = from.max(left.parts[last].to.load(Relaxed)); // I2
+        for &part in &self.parts[..self.count] {
+            push(left, Part { from: at, to: part.from, by });
+            push(left, Part { from: part.from.max(at), ..part });
+            at = at.max(part.to);
+        }
+        push(left, Part { from: at, to, by });
+    }
+
+    /// The waiting of all that were added, by the stacks of the acquisitions of the holds that it is passed on to.
+    pub(crate) fn sums(&self) -> [(u32, u64); PASSED_TO] {
+        let mut sums = [(0, 0u64); PASSED_TO];
+        for (part, &wait) in self.parts[..self.count].iter().zip(&self.wait) {
+            let place = sums.iter_mut().find(|sum| sum.1 == 0 || sum.0 == part.by);
+            if let Some(place) = place.filter(|_| wait > 0) {
+                *place = (part.by, place.1.wrapping_add(wait));
+            }
+        }
+        sums
+    }
+}
