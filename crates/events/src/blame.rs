@@ -18,7 +18,7 @@
 //! # Evidence
 //! `tests/blame.rs`, `tests/model.rs`; `tests/programs`: `blame_*.c`.
 
-use crate::chain::{PASSED_TO, Passed};
+use crate::chain::{self, NOTHING, PASSED_TO, Part};
 use crate::counter::add;
 pub use crate::free::{Free, close};
 use crate::list::CLAIMED;
@@ -78,7 +78,6 @@ fn divided(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64, is_own: bool
     }
     let began = cell.hold_start.load(Relaxed);
     let list: &WaiterList = recorder.arena.at(list);
-    let mut passed = if is_own { Passed::of_hold(recorder, began) } else { Passed::default() };
     let (mut wait, mut waits, mut earliest) = (0u64, 0, now);
     for slot in &list.arrivals {
         // SeqCst: keeps the releaser's store of `wanted_at` before this load (I2).
@@ -87,7 +86,6 @@ fn divided(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64, is_own: bool
             continue;
         }
         wait = wait.wrapping_add(now.saturating_sub(arrival.max(began)));
-        passed.add(arrival);
         earliest = earliest.min(arrival);
         waits += 1;
         if waits == waiting {
@@ -97,10 +95,9 @@ fn divided(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64, is_own: bool
     let start = if began > 1 { began } else { earliest };
     let length = now.saturating_sub(start);
     let site = cell.site.load(Relaxed);
-    if is_own {
-        passed.leave(recorder, list, (start, now), site);
-    }
-    let [(passed_to, passed_on), further @ ..] = passed.sums();
+    let hold = Part { from: start, to: now, by: site };
+    let passed = if is_own { chain::passed_on(recorder, list, began, hold) } else { NOTHING };
+    let [(passed_to, passed_on), further @ ..] = passed;
     let waits = u64::from(waits);
     let share =
         Share { site, release: 0, wait, waits, holds: 1, length, passed_on, passed_to, further };

@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! At a release that threads wait for, a holder leaves with the lock when it held it and, for the parts in which it
-//! waited for another lock, which code held that one ([`Passed::leave`]). The next thread to get the lock copies what
+//! waited for another lock, which code held that one ([`passed_on`]). The next thread to get the lock copies what
 //! fell into its wait ([`was_blocked`]), and passes that on in turn: of a chain of any length, each thread is to blame
 //! for what only it did. Of a long wait, or a hold with many waits, the newest [`CHAIN_PARTS`] parts are kept; the rest
 //! is the waiting thread's own. So is what it waited for at read-write locks, or until a deadline.
@@ -12,17 +12,18 @@
 //! # Evidence
 //! `tests/chain.rs`; `tests/programs`: `blame_convoy.c`.
 
+use crate::list::CLAIMED;
 use crate::site::Recorder;
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
 use uncontended_trace::layout::{self, CHAIN_PARTS, Lock, WaiterList, units};
 
 /// A part of a hold, or of the time in which a thread waited for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Part {
-    from: u64,
-    to: u64,
+pub(crate) struct Part {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
     /// Stack of the hold's acquisition.
-    by: u32,
+    pub(crate) by: u32,
 }
 
 /// The chain in the unit of `word`, if it has one.
@@ -53,6 +54,12 @@ fn parts(chain: Option<&'static layout::Chain>, since: u64) -> impl Iterator<Ite
     of.skip_while(move |part| part.to <= since)
 }
 
+/// When its newest part ended; 0 if it has none.
+fn ended(chain: &layout::Chain) -> u64 {
+    let newest = (chain.noted.load(Relaxed) as usize).wrapping_sub(1) % CHAIN_PARTS;
+    chain.parts[newest].to.load(Relaxed)
+}
+
 /// Adds a part, if it is one.
 fn push(chain: &layout::Chain, part: Part) {
     if part.from >= part.to {
@@ -81,65 +88,55 @@ pub(crate) fn was_blocked(recorder: &Recorder, lock: &Lock, arrival: u64) {
     held.for_each(|part| push(own, Part { from: part.from.max(arrival), ..part }));
 }
 
-/// What a hold that ends passes on.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Passed {
-    parts: [Part; CHAIN_PARTS],
-    count: usize,
-    /// The waiting that fell into each part.
-    wait: [u64; CHAIN_PARTS],
-}
-
 /// Holds that one hold passes waiting on to, told apart by their stacks; what is left is its own.
 pub(crate) const PASSED_TO: usize = 4;
 
-impl Passed {
-    /// Of the calling thread's hold that began at `began`.
-    pub(crate) fn of_hold(recorder: &Recorder, began: u64) -> Self {
-        let mut passed = Passed::default();
-        let own = parts(chain(recorder, &recorder.thread.chain), began);
-        for (place, part) in passed.parts.iter_mut().zip(own) {
-            *place = part;
-            passed.count += 1;
-        }
-        passed
-    }
+/// What holds pass on whose threads have not waited meanwhile.
+pub(crate) const NOTHING: [(u32, u64); PASSED_TO] = [(0, 0); PASSED_TO];
 
-    /// Adds a waiter.
-    pub(crate) fn add(&mut self, arrival: u64) {
-        for (part, wait) in self.parts[..self.count].iter().zip(&mut self.wait) {
-            *wait = wait.wrapping_add(part.to.saturating_sub(arrival.max(part.from)));
+/// Leaves the calling thread's hold with the lock whose list this is (I1). Returns what it passes on of its waiters'
+/// time: how much to each other hold, by the stack of its acquisition. It began at `began`, if that is known.
+#[inline(always)]
+pub(crate) fn passed_on(
+    recorder: &Recorder,
+    list: &WaiterList,
+    began: u64,
+    hold: Part,
+) -> [(u32, u64); PASSED_TO] {
+    let Some(left) = made(recorder, &list.chain) else { return NOTHING };
+    let from = hold.from.max(ended(left)); // I2
+    match chain(recorder, &recorder.thread.chain).filter(|own| ended(own) > began) {
+        Some(own) => divided(list, left, parts(Some(own), began), Part { from, ..hold }),
+        None => {
+            push(left, Part { from, ..hold });
+            NOTHING
         }
     }
+}
 
-    /// Leaves the hold, with the stack of its acquisition, with the lock whose list this is (I1).
-    pub(crate) fn leave(
-        &self,
-        recorder: &Recorder,
-        list: &WaiterList,
-        (from, to): (u64, u64),
-        by: u32,
-    ) {
-        let Some(left) = made(recorder, &list.chain) else { return };
-        let last = (left.noted.load(Relaxed) as usize).wrapping_sub(1) % CHAIN_PARTS;
-        let mut at = from.max(left.parts[last].to.load(Relaxed)); // I2
-        for &part in &self.parts[..self.count] {
-            push(left, Part { from: at, to: part.from, by });
-            push(left, Part { from: part.from.max(at), ..part });
-            at = at.max(part.to);
+/// The same where its thread waited meanwhile, for these holds.
+#[cold]
+fn divided(
+    list: &WaiterList,
+    left: &layout::Chain,
+    meanwhile: impl Iterator<Item = Part>,
+    hold: Part,
+) -> [(u32, u64); PASSED_TO] {
+    let (mut sums, mut at) = (NOTHING, hold.from);
+    for part in meanwhile {
+        let arrivals = list.arrivals.iter().map(|slot| slot.load(Relaxed));
+        let waits = arrivals.filter(|&arrival| arrival > CLAIMED);
+        let wait = waits.fold(0u64, |sum, arrival| {
+            sum.wrapping_add(part.to.saturating_sub(arrival.max(part.from)))
+        });
+        let place = sums.iter_mut().find(|sum| sum.1 == 0 || sum.0 == part.by);
+        if let Some(place) = place.filter(|_| wait > 0) {
+            *place = (part.by, place.1.wrapping_add(wait));
         }
-        push(left, Part { from: at, to, by });
+        push(left, Part { from: at, to: part.from, ..hold });
+        push(left, Part { from: part.from.max(at), ..part });
+        at = at.max(part.to);
     }
-
-    /// The waiting of all that were added, by the stacks of the acquisitions of the holds that it is passed on to.
-    pub(crate) fn sums(&self) -> [(u32, u64); PASSED_TO] {
-        let mut sums = [(0, 0u64); PASSED_TO];
-        for (part, &wait) in self.parts[..self.count].iter().zip(&self.wait) {
-            let place = sums.iter_mut().find(|sum| sum.1 == 0 || sum.0 == part.by);
-            if let Some(place) = place.filter(|_| wait > 0) {
-                *place = (part.by, place.1.wrapping_add(wait));
-            }
-        }
-        sums
-    }
+    push(left, Part { from: at, ..hold });
+    sums
 }
