@@ -7,7 +7,7 @@
  * after each; meanwhile twelve queue at another lock for 144 ms. Without a pause they barge in. */
 #include "truth.h"
 
-enum { HOLD_MS = 600, CROWD = 8, CROWD_MS = 15, MOST_PACERS = 8, PACE_TURNS = 6, QUEUE = 12, QUEUE_TURNS = 3, QUEUE_MS = 4 };
+enum { HOLD_MS = 600, CROWD = 8, CROWD_MS = 15, MOST_PACERS = 8, PACE_TURNS = 6, QUEUE = 12, QUEUE_MS = 12 };
 static pthread_mutex_t slow_lock = PTHREAD_MUTEX_INITIALIZER, crowd_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t slow_one;
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER, outer = PTHREAD_MUTEX_INITIALIZER;
@@ -138,7 +138,7 @@ NOINLINE static void hold_queue(void) {
 }
 
 static void *queues(void *unused) {
-    for (int i = 0; i < QUEUE_TURNS; i++) hold_queue();
+    hold_queue();
     return unused;
 }
 

@@ -2,11 +2,11 @@
 //! and when threads contend for one lock?
 //!
 //! Every round runs all subjects in turn: plain, with a preloaded library that only passes calls through, with one that
-//! also reads the clock twice per pair (x86-64; without that, holds cannot be measured), under `unc run`, under `unc
-//! run --no-hold` and `unc run --lock-order`, and under Debian's `mutrace` if it is installed. Printed: the median of
-//! the rounds, and the median and quartiles of a subject's cost over the plain run of its round. Not measured: the
-//! startup of `unc` and the writing of its report. Needs a C compiler. `cargo bench -p uncontended-cli --bench
-//! what_does_observing_cost`
+//! also reads the clock twice per pair (x86-64; without that, holds cannot be measured), under `unc run`, also
+//! with `--all-holds`, `--no-hold` and `--lock-order`, under the `unc` that `UNC_BEFORE` names, and under
+//! Debian's `mutrace` if it is installed. Printed: the median of the rounds, and the median and quartiles of a subject's
+//! cost over the plain run of its round. Not measured: the startup of `unc` and the writing of its report. Needs a C
+//! compiler. `cargo bench -p uncontended-cli --bench what_does_observing_cost`
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -73,7 +73,7 @@ struct Subject {
 }
 
 fn subjects(library: &Path, clock: &Path) -> Vec<Subject> {
-    let unc = |flags: &[&str]| {
+    let unc = |flags: &[&str]| -> Vec<String> {
         let words = [env!("CARGO_BIN_EXE_unc"), "run", "--quiet", "--no-history"]
             .iter()
             .chain(flags)
@@ -85,9 +85,19 @@ fn subjects(library: &Path, clock: &Path) -> Vec<Subject> {
         Subject { name: "pass-through", before: vec![], preload: Some(library.to_owned()) },
         Subject { name: "two clock readings", before: vec![], preload: Some(clock.to_owned()) },
         Subject { name: "unc run", before: unc(&[]), preload: None },
+        Subject { name: "unc run --all-holds", before: unc(&["--all-holds"]), preload: None },
         Subject { name: "unc run --no-hold", before: unc(&["--no-hold"]), preload: None },
         Subject { name: "unc run --lock-order", before: unc(&["--lock-order"]), preload: None },
     ];
+    if let Ok(earlier) = std::env::var("UNC_BEFORE") {
+        for (name, flags) in
+            [("UNC_BEFORE run", &[][..]), ("UNC_BEFORE run --no-hold", &["--no-hold"])]
+        {
+            let mut before = unc(flags);
+            before[0].clone_from(&earlier);
+            subjects.push(Subject { name, before, preload: None });
+        }
+    }
     if Command::new("mutrace").arg("--help").output().is_ok() {
         subjects.push(Subject { name: "mutrace", before: vec!["mutrace".into()], preload: None });
     } else {

@@ -2,7 +2,8 @@
 //!
 //! # Contract
 //! [`acquired`], [`release`] (in `releases`) and [`Blocked`] record one event each, at a [`Site`]. An event that
-//! concerns only the holder writes only to the holder's own cell, and reads the clock only where holds are recorded.
+//! concerns only the holder writes only to the holder's own cell. It reads the clock once, at the acquisition, and once
+//! more where all holds are recorded; where none are, never.
 //! # State
 //! `Lock::attention` says whether a release concerns other threads. If it does, `Lock::release` is its time until the
 //! next owner clears it; otherwise it stays 0, as while the lock is held. `Lock::owner` is the cell of the last owner,
@@ -28,6 +29,7 @@ use crate::wants;
 use uncontended_atomic::{Ordering::Relaxed, Ordering::Release};
 use uncontended_trace::histogram::FINE;
 use uncontended_trace::layout::{Cell, Cold, Extreme, Lock, WOKEN_INTO, cause, kind, units};
+use uncontended_trace::setup::Holds;
 
 /// The lock was taken at the first try.
 #[inline(always)]
@@ -39,7 +41,10 @@ pub fn acquired<S: Site>(at: S, row: Row) {
         let (thread, place) = at.split();
         return acquired_noted::<S>(thread, place, row);
     }
-    own(at.recorder(), row, at.site(), || if at.recorder().holds { at.ticks() } else { 1 });
+    own(at.recorder(), row, at.site(), || match at.recorder().holds {
+        Holds::None => 1,
+        Holds::Waited | Holds::All => at.ticks(),
+    });
 }
 
 /// The same for a lock that other threads want or wanted, or that the thread held already.

@@ -14,6 +14,7 @@ use crate::waiters;
 use uncontended_atomic::Ordering::{Relaxed, SeqCst};
 use uncontended_trace::histogram::COARSE;
 use uncontended_trace::layout::{Cell, Late, Lock, attention::AWAY};
+use uncontended_trace::setup::Holds;
 
 /// A hold of this many ticks is in the thread's log even if no thread waited for it: keeping it costs a thousandth of
 /// its time.
@@ -34,11 +35,12 @@ pub fn release<S: Site>(
         return release_noted::<S>(thread, place, row, wakes, unlock);
     }
     cell.depth.store(0, Relaxed);
-    let now = if at.recorder().holds { at.ticks() } else { 0 };
+    let records_all = at.recorder().holds == Holds::All;
+    let now = if records_all { at.ticks() } else { 0 };
     let result = unlock();
     if result != 0 {
         cell.depth.store(1, Relaxed); // The release failed.
-    } else if at.recorder().holds {
+    } else if records_all {
         record_hold(at, row, now);
     }
     result
@@ -77,6 +79,8 @@ pub struct Unlock {
     ends_hold: bool,
     /// Whether the stack is recorded, or no other thread needs it.
     stack_known: bool,
+    /// Whether other threads wait for the lock, or may return to it.
+    concerns_others: bool,
     /// What the hold cost the waiters.
     caused: Option<Share>,
 }
@@ -125,7 +129,15 @@ pub fn leaving(at: impl Site, row: Row) -> Option<Unlock> {
 pub(crate) fn stamp(at: impl Site, lock: &Lock, ends_hold: bool) -> Unlock {
     let now = at.ticks();
     if lock.attention.load(Relaxed) == 0 {
-        return Unlock { now, wakes: false, ends_hold, stack_known: true, caused: None };
+        let concerns_others = false;
+        return Unlock {
+            now,
+            wakes: false,
+            ends_hold,
+            stack_known: true,
+            concerns_others,
+            caused: None,
+        };
     }
     let stack = at.known_stack();
     lock.release_stack.store(stack.unwrap_or(0), Relaxed);
@@ -135,7 +147,8 @@ pub(crate) fn stamp(at: impl Site, lock: &Lock, ends_hold: bool) -> Unlock {
         // SeqCst: keeps this store before the loads of the list's slots in `blame::caused` (its I2).
         lock.wanted_at.swap(now, SeqCst);
     }
-    Unlock { now, wakes: wanted, ends_hold, stack_known: stack.is_some(), caused: None }
+    let stack_known = stack.is_some();
+    Unlock { now, wakes: wanted, ends_hold, stack_known, concerns_others: true, caused: None }
 }
 
 impl Unlock {
@@ -164,7 +177,12 @@ impl Unlock {
             log::hold(at.recorder(), lock, (self.now.saturating_sub(share.length), self.now), site);
             drop(busy);
         }
-        if self.ends_hold && at.recorder().holds {
+        let is_recorded = match at.recorder().holds {
+            Holds::None => false,
+            Holds::Waited => self.concerns_others,
+            Holds::All => true,
+        };
+        if self.ends_hold && is_recorded {
             let long = add_hold(row.cell, self.now).filter(|_| self.caused.is_none() && !is_logged);
             log_long(at, row, long, self.now);
         }

@@ -33,6 +33,7 @@ use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use uncontended_trace::layout::{
     ARRIVALS, Cell, Lock, PastHold, RECENT, Recent, WaiterList, cause, units,
 };
+use uncontended_trace::setup::Holds;
 
 /// Both rows of a lock, for one thread.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +63,7 @@ pub fn acquired(at: impl Site, rows: Rows, wait: Option<Wait>) {
     events::bump(&mine.cell.acquisitions);
     let wanted = waiters::count(state.lock) != 0;
     let first = state.lock.holders.fetch_add(1, Relaxed) == 0;
-    let now = if at.recorder().holds || wanted { at.ticks() } else { 1 };
+    let now = if at.recorder().holds != Holds::None || wanted { at.ticks() } else { 1 };
     if wanted {
         end_wait(at, rows, wait, first, now);
     }

@@ -2,6 +2,7 @@
 
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{Cell, Lock, Process, Thread};
+use uncontended_trace::setup::Holds;
 
 /// A thread's access to the record.
 #[derive(Debug)]
@@ -12,8 +13,8 @@ pub struct Recorder {
     pub process: &'static Process,
     /// The thread's own entry.
     pub thread: &'static Thread,
-    /// Whether holds are recorded.
-    pub holds: bool,
+    /// Which holds are recorded.
+    pub holds: Holds,
     /// Whether it is recorded which locks are held while another is taken.
     pub lock_order: bool,
 }

@@ -3,12 +3,13 @@
 mod common;
 
 use common::At;
-use common::party::{Party, parties};
+use common::party::{Party, parties, parties_of};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::blame::{self, Share};
 use uncontended_events::events::{self, Blocked};
 use uncontended_testkit::Random;
 use uncontended_trace::layout::{Caused, SITES, WAITED_SITES};
+use uncontended_trace::setup::Holds;
 
 #[test]
 fn a_hold_costs_each_waiter_what_is_left_of_it() {
@@ -147,6 +148,25 @@ fn a_holder_that_dies_is_blamed_for_nothing() {
     waiter.gets(wait, 50);
     assert_eq!((waiter.waited(), waiter.free()), (30, 0));
     assert_eq!((holder.caused(), waiter.caused()), (vec![], vec![]));
+}
+
+/// Where only holds are recorded that a thread waited for, these are recorded in full.
+#[test]
+fn a_hold_that_nobody_waits_for_is_not_timed_by_default() {
+    for (holds, expected) in [(Holds::None, 0), (Holds::Waited, 30), (Holds::All, 30 + 5 + 7)] {
+        let [holder, waiter] = parties_of(holds);
+        holder.takes(10);
+        holder.releases(15);
+        holder.takes(20);
+        let wait = waiter.waits(40);
+        holder.releases(50);
+        waiter.gets(wait, 51);
+        waiter.releases(58);
+        let total = |party: Party| party.row.cell.hold_total.load(Relaxed);
+        assert_eq!(total(holder) + total(waiter), expected, "{holds:?}");
+        let longest = if holds == Holds::None { 10 } else { 30 };
+        assert_eq!(holder.caused(), [(1, 10, 1, 1, longest)], "{holds:?}");
+    }
 }
 
 #[test]

@@ -40,6 +40,7 @@ use uncontended_events::site::{Recorder, Row, Site};
 use uncontended_sys::{clock, tls};
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{self, Process, Thread, Unit};
+use uncontended_trace::setup::Holds;
 
 const CLOSED: usize = 1;
 /// No address of a program has this bit.
@@ -241,7 +242,7 @@ impl Local {
                 arena,
                 process,
                 thread,
-                holds: flags & layout::flag::NO_HOLD == 0,
+                holds: Holds::of(flags),
                 lock_order: flags & layout::flag::LOCK_ORDER != 0,
             },
             busy_at: Own::new(0),

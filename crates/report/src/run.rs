@@ -53,6 +53,9 @@ pub struct RunReport {
     /// How they are ranked.
     #[serde(default)]
     pub ranked_by: RankedBy,
+    /// Which holds `hold_ns` is over; none if no hold was recorded, or by an earlier version, which recorded all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<Holds>,
     /// The path that set the length of each process that ended by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathTaken>,
@@ -68,6 +71,16 @@ pub struct RunReport {
     /// The pattern of `--only`: locks that do not match it are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<String>,
+}
+
+/// Which holds are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Holds {
+    /// Those at whose end a thread waited for the lock, or for a condition variable that is used with it.
+    Waited,
+    /// All (`--all-holds`).
+    All,
 }
 
 /// Most culprits of a report.

@@ -15,7 +15,7 @@ pub const TERMS: &[Group] = &[
         &[
             (
                 "gain ≤",
-                "by how much the path that set the run's length would be shorter if this code had held its locks for no time, everything else in the order recorded: no change to these holds can gain more, as long as the order stays; shown if the run ended by itself",
+                "by how much the path that set the run's length would be shorter if this code had held its locks for no time whenever a thread waited for that (with --all-holds: and whenever it held them for long), everything else in the order recorded: no change to these holds can gain more, as long as the order stays; shown if the run ended by itself",
             ),
             (
                 "on path",
@@ -89,10 +89,17 @@ pub const TERMS: &[Group] = &[
                 "the time during which the lock was free while a thread waited for it; 'of wait' is its share of the waiting",
             ),
             ("hold", "from an acquisition to the release"),
+            (
+                "blocking hold",
+                "the same, of holds that ended while a thread waited for the lock, or for a condition variable used with it; --all-holds times the others too",
+            ),
             ("total", "the sum; waits of two threads at the same time both count"),
             ("p50, p99", "the median and the 99th percentile"),
             ("longest", "the maximum; it grows with the number of samples"),
-            ("in use", "the share of the wall time during which the lock was held"),
+            (
+                "in use",
+                "the share of the wall time during which the lock was held (by blocking holds)",
+            ),
             ("queue", "the mean number of waiting threads: total wait divided by wall time"),
         ],
     ),

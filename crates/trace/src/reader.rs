@@ -21,6 +21,7 @@ pub use crate::records::{
     LoggedRecord, ModuleRecord, NestedRecord, ProcessRecord, SpanNameRecord, ThreadRecord,
     TimedOutRecord, TimesRecord, WantsRecord,
 };
+use crate::setup::Holds;
 use std::cell::{Cell as Counter, RefCell};
 use std::fmt;
 use std::mem::offset_of;
@@ -36,8 +37,8 @@ pub struct Record<'b> {
     pub step_ns: f64,
     /// Ticks at the start of the program.
     pub start_ticks: u64,
-    /// Whether holds were recorded.
-    pub holds: bool,
+    /// Which holds were recorded.
+    pub holds: Holds,
     /// Whether it was recorded which locks were held while another was taken.
     pub lock_order: bool,
     /// Events dropped because there was no room.
@@ -104,7 +105,7 @@ pub fn read(bytes: &[u8]) -> Result<Record<'_>, ReadError> {
         tick_ns: positive(offset_of!(Header, tick_ns)).unwrap_or(1.0),
         step_ns: positive(offset_of!(Header, step_ns)).unwrap_or(1.0),
         start_ticks: view.u64(offset_of!(Header, start_ticks)),
-        holds: flags & layout::flag::NO_HOLD == 0,
+        holds: Holds::of(flags),
         lock_order: flags & layout::flag::LOCK_ORDER != 0,
         dropped_room: view.u64(offset_of!(Header, dropped_room)),
         dropped_busy: view.u64(offset_of!(Header, dropped_busy)),

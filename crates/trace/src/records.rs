@@ -297,6 +297,14 @@ pub struct TimesRecord {
     pub worst: Vec<ExtremeRecord>,
 }
 
+impl TimesRecord {
+    /// How many times there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().fold(0, |sum, &(_, _, count)| sum.saturating_add(count))
+    }
+}
+
 /// One of the longest times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExtremeRecord {

@@ -19,6 +19,37 @@ pub const TICK_NS_AT: u64 = offset_of!(Header, tick_ns) as u64;
 /// Offset of the 32-bit number of units allocated.
 pub const ALLOCATED_AT: u64 = offset_of!(Header, allocated) as u64;
 
+/// Which holds are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// None.
+    None,
+    /// Those at whose end a thread waited for the lock, or for a condition variable that is used with it.
+    Waited,
+    /// All.
+    All,
+}
+
+impl Holds {
+    /// What these bits of the header say: one of [`layout::flag`], or none.
+    #[must_use]
+    pub fn of(flags: u32) -> Self {
+        match flags {
+            _ if flags & layout::flag::NO_HOLD != 0 => Holds::None,
+            _ if flags & layout::flag::WAITED_HOLDS != 0 => Holds::Waited,
+            _ => Holds::All,
+        }
+    }
+
+    fn flags(self) -> u32 {
+        match self {
+            Holds::None => layout::flag::NO_HOLD,
+            Holds::Waited => layout::flag::WAITED_HOLDS,
+            Holds::All => 0,
+        }
+    }
+}
+
 /// Properties of a record that `unc` decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setup {
@@ -30,8 +61,8 @@ pub struct Setup {
     pub tick_ns: f64,
     /// The smallest difference that the clock shows, in nanoseconds.
     pub step_ns: f64,
-    /// Whether holds are recorded.
-    pub holds: bool,
+    /// Which holds are recorded.
+    pub holds: Holds,
     /// Whether it is recorded which locks are held while another is taken.
     pub lock_order: bool,
     /// Whether events are recorded from the start.
@@ -53,9 +84,8 @@ impl Setup {
         let units = |bytes: u64| {
             u32::try_from(bytes / layout::UNIT as u64).expect("at most 2^38 bytes").to_le_bytes()
         };
-        let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
-        let flags = flag(!self.holds, layout::flag::NO_HOLD)
-            | flag(self.lock_order, layout::flag::LOCK_ORDER);
+        let order = if self.lock_order { layout::flag::LOCK_ORDER } else { 0 };
+        let flags = self.holds.flags() | order;
         put(offset_of!(Header, magic), &layout::MAGIC.to_le_bytes());
         put(offset_of!(Header, version), &layout::VERSION.to_le_bytes());
         put(offset_of!(Header, flags), &flags.to_le_bytes());
@@ -77,23 +107,25 @@ mod tests {
 
     #[test]
     fn a_fresh_record_is_empty_and_reads_back() {
-        let setup = Setup {
-            clock: layout::clock::TSC,
-            start_ticks: 17,
-            tick_ns: 0.5,
-            step_ns: 10.0,
-            holds: false,
-            lock_order: true,
-            enabled: true,
-            capacity: 1 << 30,
-            available: 1 << 20,
-        };
-        let mut bytes = vec![0; 1 << 16];
-        let header = setup.bytes();
-        bytes[..header.len()].copy_from_slice(&header);
-        let record = crate::reader::read(&bytes).unwrap();
-        assert_eq!((record.tick_ns, record.start_ticks), (0.5, 17));
-        assert_eq!((record.holds, record.lock_order), (false, true));
-        assert!(record.processes.is_empty());
+        for holds in [Holds::None, Holds::Waited, Holds::All] {
+            let setup = Setup {
+                clock: layout::clock::TSC,
+                start_ticks: 17,
+                tick_ns: 0.5,
+                step_ns: 10.0,
+                holds,
+                lock_order: true,
+                enabled: true,
+                capacity: 1 << 30,
+                available: 1 << 20,
+            };
+            let mut bytes = vec![0; 1 << 16];
+            let header = setup.bytes();
+            bytes[..header.len()].copy_from_slice(&header);
+            let record = crate::reader::read(&bytes).unwrap();
+            assert_eq!((record.tick_ns, record.start_ticks), (0.5, 17));
+            assert_eq!((record.holds, record.lock_order), (holds, true));
+            assert!(record.processes.is_empty());
+        }
     }
 }

@@ -15,6 +15,7 @@ use uncontended_trace::reader::{
     CellRecord, ExtremeRecord, LockRecord, LogRecord, LoggedRecord, ModuleRecord, ProcessRecord,
     ThreadRecord, TimedOutRecord, TimesRecord, read,
 };
+use uncontended_trace::setup::Holds;
 
 /// A record under construction. No value is written twice, so a field read from another's place is seen.
 struct Writer {
@@ -304,7 +305,14 @@ fn the_header() {
     .map(|at| writer.word(0, at));
     writer.put(0, offset_of!(Header, tick_ns), 0.25f64.to_le_bytes());
     writer.put(0, offset_of!(Header, step_ns), 12.5f64.to_le_bytes());
-    for (flags, holds) in [(layout::flag::NO_HOLD, false), (!layout::flag::NO_HOLD, true)] {
+    let (none, waited) = (layout::flag::NO_HOLD, layout::flag::WAITED_HOLDS);
+    let of = [
+        (none, Holds::None),
+        (!none, Holds::Waited),
+        (waited, Holds::Waited),
+        (!(none | waited), Holds::All),
+    ];
+    for (flags, holds) in of {
         writer.put(0, offset_of!(Header, flags), flags.to_le_bytes());
         let record = read(&writer.bytes).unwrap();
         assert_eq!(record.holds, holds);

@@ -12,6 +12,7 @@ use std::time::Duration;
 use uncontended_decide::Failure;
 use uncontended_decide::runner::{Launch, Prepared};
 use uncontended_figures::read;
+use uncontended_trace::setup::Holds;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,8 +76,11 @@ pub(crate) struct Arguments {
     /// Show the N costliest locks
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
-    /// Do not record hold times, which cost one clock reading per acquisition
+    /// Record how long locks are held for every hold, not only where a thread waited (a clock reading more per hold)
     #[arg(long)]
+    all_holds: bool,
+    /// Do not record how long locks are held, which costs a clock reading per acquisition
+    #[arg(long, conflicts_with = "all_holds")]
     no_hold: bool,
     /// Report locks that threads took in different orders, which may deadlock
     #[arg(long)]
@@ -103,7 +107,11 @@ impl Arguments {
             command: self.command,
             limit: self.limit,
             delay: self.delay,
-            no_hold: self.no_hold,
+            holds: match (self.all_holds, self.no_hold) {
+                (true, _) => Holds::All,
+                (false, true) => Holds::None,
+                (false, false) => Holds::Waited,
+            },
             lock_order: self.lock_order,
             json: self.json,
             html: self.html,

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 use uncontended_decide::Failure;
+use uncontended_trace::setup::Holds;
 
 /// One run: the program, how long to watch it, and what to report and keep.
 #[derive(Debug)]
@@ -16,8 +17,8 @@ pub(crate) struct Plan {
     pub(crate) limit: Option<Duration>,
     /// After how long to start recording.
     pub(crate) delay: Option<Duration>,
-    /// Whether to leave out hold times.
-    pub(crate) no_hold: bool,
+    /// Which holds to record.
+    pub(crate) holds: Holds,
     /// Whether to record which locks are held while another is taken.
     pub(crate) lock_order: bool,
     /// Where to write the report as JSON.
@@ -47,7 +48,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// What is recorded besides waits.
     pub(crate) fn kinds(&self) -> Kinds {
-        Kinds { holds: !self.no_hold, lock_order: self.lock_order }
+        Kinds { holds: self.holds, lock_order: self.lock_order }
     }
 
     /// Whether any report is shown, written or kept.

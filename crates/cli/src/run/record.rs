@@ -19,7 +19,7 @@ use uncontended_sys::memfd;
 use uncontended_trace::layout::{Header, UNIT};
 use uncontended_trace::reader;
 use uncontended_trace::setup::{
-    ALLOCATED_AT, AVAILABLE_AT, ENABLED_AT, START_TICKS_AT, Setup, TICK_NS_AT,
+    ALLOCATED_AT, AVAILABLE_AT, ENABLED_AT, Holds, START_TICKS_AT, Setup, TICK_NS_AT,
 };
 
 const STEP_NS_AT: u64 = std::mem::offset_of!(Header, step_ns) as u64;
@@ -30,8 +30,8 @@ const MOST: u64 = 1 << 30;
 /// What is recorded besides waits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kinds {
-    /// How long locks are held.
-    pub(crate) holds: bool,
+    /// Which holds.
+    pub(crate) holds: Holds,
     /// Which locks are held while another is taken.
     pub(crate) lock_order: bool,
 }
@@ -141,14 +141,14 @@ impl Record {
 mod tests {
     use super::*;
 
-    const KINDS: Kinds = Kinds { holds: true, lock_order: false };
+    const KINDS: Kinds = Kinds { holds: Holds::Waited, lock_order: false };
 
     #[test]
     fn a_fresh_record_is_read_as_empty() {
         let record = Record::create(KINDS, false).unwrap();
         let bytes = record.read().unwrap();
         let read = reader::read(&bytes).unwrap();
-        assert!(read.processes.is_empty() && read.holds);
+        assert!(read.processes.is_empty() && read.holds == Holds::Waited);
         assert!(read.tick_ns > 0.0 && read.start_ticks > 0);
     }
 

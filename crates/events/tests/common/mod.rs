@@ -11,6 +11,7 @@ use uncontended_events::generations;
 use uncontended_events::site::{Recorder, Row, Site};
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{self, Process, STACK_SLOTS, Thread, UNIT, kind::MUTEX};
+use uncontended_trace::setup::Holds;
 
 /// Enough units for what one test records.
 pub(crate) const ROOM: u32 = 4_096;
@@ -39,10 +40,18 @@ pub(crate) fn image(room: u32) -> (Arena, &'static Process) {
 }
 
 /// A thread of the image.
-pub(crate) fn recorder((arena, process): (Arena, &'static Process)) -> &'static Recorder {
+pub(crate) fn recorder(image: (Arena, &'static Process)) -> &'static Recorder {
+    recorder_of(image, Holds::All)
+}
+
+/// The same, which records these holds.
+pub(crate) fn recorder_of(
+    (arena, process): (Arena, &'static Process),
+    holds: Holds,
+) -> &'static Recorder {
     let (unit, thread) = arena.make::<Thread>().expect("room for the thread");
     arena.push::<Thread>(&process.threads, unit);
-    Box::leak(Box::new(Recorder { arena, process, thread, holds: true, lock_order: true }))
+    Box::leak(Box::new(Recorder { arena, process, thread, holds, lock_order: true }))
 }
 
 /// A thread, with a clock that the checker does not explore.

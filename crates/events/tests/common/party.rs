@@ -1,10 +1,11 @@
 //! Threads at one mutex, at times that the test sets.
 
-use super::{At, ROOM, image, recorder};
+use super::{At, ROOM, image, recorder_of};
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
 use uncontended_events::events::{self, Blocked};
 use uncontended_events::site::Row;
 use uncontended_trace::layout::{Caused, Cold, WAITED, WOKEN_INTO};
+use uncontended_trace::setup::Holds;
 
 /// A thread with its row of the one mutex.
 #[derive(Clone, Copy)]
@@ -14,9 +15,14 @@ pub(crate) struct Party {
 }
 
 pub(crate) fn parties<const N: usize>() -> [Party; N] {
+    parties_of(Holds::All)
+}
+
+/// The same, with these holds recorded.
+pub(crate) fn parties_of<const N: usize>(holds: Holds) -> [Party; N] {
     let image = image(ROOM);
     let party = |number: usize| {
-        let at = At { stack: number as u32 + 1, ..At::new(recorder(image), 1) };
+        let at = At { stack: number as u32 + 1, ..At::new(recorder_of(image, holds), 1) };
         Party { at, row: at.row(64) }
     };
     std::array::from_fn(party)

@@ -20,7 +20,9 @@ pub struct Part {
     pub blocked: u64,
     /// Its total wait.
     pub wait_ns: u64,
-    /// Its total hold.
+    /// Its holds, of those that are recorded.
+    pub holds: u64,
+    /// Their total.
     pub hold_ns: u64,
     /// Whether it is a started thread that held the lock for most of its life and until about its end.
     pub until_its_end: bool,
@@ -46,19 +48,20 @@ const LONG_NS: u64 = 1_000_000;
 const OFTEN: u64 = 3;
 
 /// One thread holds for long, and for nearly all of the time that the lock is held; the others merely pass through, and
-/// wait about as long as it holds.
+/// wait about as long as it holds. Where only holds are recorded that a thread waited for, so do these.
 fn is_gate(parts: &[Part]) -> bool {
     let Some(keeper) = parts.iter().max_by_key(|part| part.hold_ns) else { return false };
     let others =
         |figure: fn(&Part) -> u64| sum(parts.iter().map(figure)).saturating_sub(figure(keeper));
     let (passes, passing_ns) = (others(|part| part.acquisitions), others(|part| part.hold_ns));
+    let passing_holds = others(|part| part.holds).max(1);
     let (waits, waiting_ns) = (others(|part| part.blocked), others(|part| part.wait_ns));
-    if keeper.acquisitions < OFTEN || passes < OFTEN || waits < OFTEN {
+    if keeper.holds < OFTEN || passes < OFTEN || waits < OFTEN {
         return false;
     }
-    let kept_ns = keeper.hold_ns / keeper.acquisitions;
+    let kept_ns = keeper.hold_ns / keeper.holds;
     kept_ns >= LONG_NS
-        && passing_ns / passes < kept_ns / 100
+        && passing_ns / passing_holds < kept_ns / 100
         && passing_ns < keeper.hold_ns / 10
         && waiting_ns / waits >= kept_ns / 4
         && keeper.wait_ns < waiting_ns / 10
@@ -93,6 +96,7 @@ mod tests {
     fn a_main_thread_that_holds_others_off_is_a_gate() {
         let main = Part {
             acquisitions: 10,
+            holds: 10,
             blocked: 0,
             wait_ns: 0,
             hold_ns: 10_000_000_000,
@@ -100,6 +104,7 @@ mod tests {
         };
         let worker = Part {
             acquisitions: 10,
+            holds: 10,
             blocked: 10,
             wait_ns: 9_500_000_000,
             hold_ns: 20_000,
@@ -113,6 +118,7 @@ mod tests {
     fn a_gate_has_each_of_its_signs() {
         let main = Part {
             acquisitions: 3,
+            holds: 3,
             blocked: 0,
             wait_ns: 2_849,
             hold_ns: 3_000_000,
@@ -120,6 +126,7 @@ mod tests {
         };
         let worker = Part {
             acquisitions: 3,
+            holds: 3,
             blocked: 3,
             wait_ns: 750_000,
             hold_ns: 29_999,
@@ -129,10 +136,10 @@ mod tests {
         let class = |main, worker| classify(Kind::Mutex, &[idle, main, worker], 4);
         assert_eq!(class(main, worker), Class::Gate);
         assert_eq!(class(Part { wait_ns: 74_999, ..main }, worker), Class::Gate);
-        let many = Part { acquisitions: 31, hold_ns: 299_999, ..worker };
+        let many = Part { acquisitions: 31, holds: 31, hold_ns: 299_999, ..worker };
         assert_eq!(class(main, many), Class::Gate);
         for (keeper, other) in [
-            (Part { acquisitions: 2, hold_ns: 2_000_000, ..main }, worker),
+            (Part { acquisitions: 2, holds: 2, hold_ns: 2_000_000, ..main }, worker),
             (Part { hold_ns: 2_999_999, ..main }, worker),
             (Part { wait_ns: 75_000, ..main }, worker),
             (main, Part { acquisitions: 2, hold_ns: 10_000, ..worker }),
@@ -143,6 +150,18 @@ mod tests {
         ] {
             assert_eq!(class(keeper, other), Class::Contention, "{keeper:?} {other:?}");
         }
+    }
+
+    /// Where only holds are recorded that a thread waited for.
+    #[test]
+    fn a_gate_may_have_holds_that_nobody_waited_for() {
+        let main =
+            Part { acquisitions: 1_000, holds: 3, hold_ns: 3_000_000_000, ..Part::default() };
+        let worker =
+            Part { acquisitions: 5_000, blocked: 3, wait_ns: 2_900_000_000, ..Part::default() };
+        assert_eq!(classify(Kind::Mutex, &[main, worker], 9), Class::Gate);
+        let long = Part { holds: 1, hold_ns: 20_000_000, ..worker };
+        assert_eq!(classify(Kind::Mutex, &[main, long], 9), Class::Contention);
     }
 
     /// The same of a hand-off: two threads, of which nearly every acquisition waits, in turn.

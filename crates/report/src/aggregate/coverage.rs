@@ -7,12 +7,13 @@ use crate::run::{Coverage, NotRecording, Process};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use uncontended_figures::{Dimension, given};
 use uncontended_trace::reader::Record;
+use uncontended_trace::setup::Holds;
 
 /// The gaps that the record reports about itself.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gaps {
     /// Hold times were not recorded.
-    pub(super) no_hold: bool,
+    pub(super) holds: Holds,
     /// Events dropped because the record was full.
     pub(super) dropped: u64,
     /// Events inside a signal handler that interrupted the observer.
@@ -25,6 +26,9 @@ pub(super) struct Gaps {
 
 const ALWAYS: &str = "Not seen: locks inside glibc (stdio, malloc, the loader), spinning that is compiled into the program, \
     futex calls that bypass the C library's syscall(), Go's runtime, statically linked programs.";
+
+const NOT_WAITED_FOR: &str =
+    "Hold times are of holds that a thread waited for; --all-holds records the others too.";
 
 const NEEDS_ROOT: &str =
     "How much of all futex waiting the rows cover could not be measured: that needs root.";
@@ -55,8 +59,10 @@ pub(super) fn coverage(
     accounted: &Accounted,
 ) -> Coverage {
     let mut unseen = vec![ALWAYS.to_owned()];
-    if gaps.no_hold {
-        unseen.push("Hold times were not recorded (--no-hold).".into());
+    match gaps.holds {
+        Holds::None => unseen.push("Hold times were not recorded (--no-hold).".into()),
+        Holds::Waited => unseen.push(NOT_WAITED_FOR.into()),
+        Holds::All => {}
     }
     if gaps.dropped > 0 {
         unseen.push(format!(

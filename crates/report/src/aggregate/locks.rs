@@ -16,6 +16,7 @@ use uncontended_trace::reader::{
     CellAt, CellRecord, ExtremeRecord, LockRecord, ProcessRecord, Record, ThreadRecord,
     TimedOutRecord, TimesRecord,
 };
+use uncontended_trace::setup::Holds;
 
 type Cells<'a> = Vec<(&'a ThreadRecord, CellRecord)>;
 
@@ -125,7 +126,8 @@ impl Scale<'_> {
         let meaning = Meaning::of(kind, lock.crossed);
         let (created, first_taken) = (stacks.frames(lock.created), stacks.frames(lock.first_taken));
         let of_wall = |ns: u64| (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64);
-        let hold_ns = hold.distribution().filter(|_| meaning.hold && self.record.holds);
+        let hold_ns =
+            hold.distribution().filter(|_| meaning.hold && self.record.holds != Holds::None);
         let worst_wait = worst_wait(&wait, stacks);
         let waiter = worst_wait.as_ref().map_or(&[][..], |worst| &worst.waiter);
         let is_held = meaning.blame && (kind != Kind::Semaphore || hold.total_ns() > 0);
@@ -249,7 +251,7 @@ impl Scale<'_> {
         let for_ns = |since: u64| self.wall_ns.saturating_sub(self.since_start(since)?).into();
         let longest = lock.waiting.iter().filter_map(|&arrival| for_ns(arrival)).max()?;
         let held = cells.iter().filter_map(|(thread, cell)| Some((thread, cell.held_since?)));
-        let known = meaning.hold && self.record.holds && kind != Kind::RwlockRead;
+        let known = meaning.hold && self.record.holds != Holds::None && kind != Kind::RwlockRead;
         let holder = held.filter(|_| known).max_by_key(|&(_, since)| since);
         Some(Unfinished {
             count: lock.waiting.len() as u64,
@@ -269,6 +271,7 @@ impl Scale<'_> {
             acquisitions: cell.acquisitions,
             blocked: cell.blocked,
             wait_ns: self.ns(cell.wait.total),
+            holds: if meaning.hold { cell.hold.count() } else { 0 },
             hold_ns: if meaning.hold { self.ns(cell.hold.total) } else { 0 },
             until_its_end: meaning.hold && thread.tid != self.pid && held_until_end(thread, cell),
         };

@@ -27,13 +27,14 @@ pub use timeline::{Activity, Event, Timeline, timeline};
 use crate::code::Skipped;
 use crate::facts::Facts;
 use crate::findings;
-use crate::run::{CULPRITS, Clock, Frame, Observer, Process, RankedBy, RunReport, SCHEMA};
+use crate::run::{CULPRITS, Clock, Frame, Holds, Observer, Process, RankedBy, RunReport, SCHEMA};
 use blame::Sites;
 use coverage::Gaps;
 use stacks::Stacks;
 use std::collections::HashSet;
 use uncontended_trace::layout;
 use uncontended_trace::reader::{self, ReadError, Record};
+use uncontended_trace::setup;
 
 /// The sum of figures from a record, whose bytes are not trusted: at most `u64::MAX`.
 pub(crate) fn sum(figures: impl IntoIterator<Item = u64>) -> u64 {
@@ -107,6 +108,7 @@ pub fn report(
         findings: Vec::new(),
         culprits: Vec::new(),
         ranked_by: RankedBy::Wait,
+        holds: holds(&record),
         paths: Vec::new(),
         spans: Vec::new(),
         deadlocks,
@@ -124,10 +126,18 @@ pub fn report(
     Ok(report)
 }
 
+fn holds(record: &Record<'_>) -> Option<Holds> {
+    match record.holds {
+        setup::Holds::None => None,
+        setup::Holds::Waited => Some(Holds::Waited),
+        setup::Holds::All => Some(Holds::All),
+    }
+}
+
 /// What the record itself lacks.
 fn gaps(record: &Record<'_>) -> Gaps {
     Gaps {
-        no_hold: !record.holds,
+        holds: record.holds,
         dropped: record.dropped_room,
         reentered: record.dropped_busy,
         negative: record.negative,

@@ -23,9 +23,10 @@ mod weight;
 pub(crate) use rules::cause;
 
 use crate::rows::place;
-use crate::run::{Class, Finding, GAINS, Kind, Lock, Process, RunReport, Thread};
+use crate::run::{Class, Finding, GAINS, Holds, Kind, Lock, Process, RunReport, Thread};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use uncontended_figures::percent;
 
 /// The most findings of a run.
 pub const MOST: usize = 5;
@@ -51,9 +52,17 @@ pub fn find(report: &RunReport) -> Vec<Finding> {
             .map(|lock| ((lock.address.as_str(), lock.life), lock))
             .collect();
         let cpu_wanted = cpu_wanted(process);
+        let waited_only = report.holds == Some(Holds::Waited);
         for lock in &process.locks {
             let readers = sides.get(&(lock.address.as_str(), lock.life)).copied();
-            let subject = Subject { lock, readers, wall_ns: report.wall_ns, process, cpu_wanted };
+            let subject = Subject {
+                lock,
+                readers,
+                wall_ns: report.wall_ns,
+                process,
+                cpu_wanted,
+                waited_only,
+            };
             claims.extend(about(&subject));
         }
     }
@@ -80,12 +89,25 @@ struct Subject<'a> {
     process: &'a Process,
     /// The share of runnable time that the process's threads spent without a CPU, if the kernel reports it.
     cpu_wanted: Option<f64>,
+    /// Whether only holds are recorded that a thread waited for.
+    waited_only: bool,
 }
 
 impl Subject<'_> {
     /// The lock's total wait as a share of the time of all threads of its process.
     fn share(&self) -> f64 {
         self.waited_ns() as f64 / self.process.lived_ns(self.wall_ns) as f64
+    }
+
+    /// Which of its holds the figures are of, after their name.
+    fn which_holds(&self) -> &'static str {
+        if self.waited_only { " that threads waited for" } else { "" }
+    }
+
+    /// A share of the run that the recorded holds took.
+    fn held_for(&self, share: f64) -> String {
+        let at_least = if self.waited_only { "at least " } else { "" };
+        format!("{at_least}{}", percent(share))
     }
 
     /// How many threads waited for the lock on average.

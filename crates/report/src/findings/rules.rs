@@ -75,11 +75,14 @@ fn unfinished(subject: &Subject) -> Option<Said> {
     })
 }
 
-/// The holds of a lock, if all of them are known: a rule that argues from the longest hold would be wrong if one
-/// were missing. Each thread may still hold it at the end.
+/// The holds of a lock, if those are known that its waiters waited for: a rule that argues from the longest hold would
+/// be wrong if a longer one were missing. Each thread may still hold it at the end. If not all are known, no wait has a
+/// part without a cause that is longer than the longest hold.
 fn complete(lock: &Lock) -> Option<&Distribution> {
     let hold = lock.hold_ns.as_ref()?;
-    (hold.count.saturating_add(u64::from(lock.threads)) >= lock.acquisitions).then_some(hold)
+    let has_all = hold.count.saturating_add(u64::from(lock.threads)) >= lock.acquisitions;
+    let is_explained = || lock.blame.is_some_and(|blame| blame.unknown_ns <= hold.max);
+    (has_all || is_explained()).then_some(hold)
 }
 
 /// Idle this many times the longest hold cannot come from the work done under the lock.
@@ -112,10 +115,11 @@ fn long_idle(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: idle_wait_ns(lock)?,
         text: format!(
-            "longest of {} idle intervals: {}, {} times its longest hold ({}): {why}{remedy}",
+            "longest of {} idle intervals: {}, {} times its longest hold{} ({}): {why}{remedy}",
             count(idle.count),
             duration(idle.max),
             number(ratio),
+            subject.which_holds(),
             duration(hold.max)
         ),
         evidence: vec![
@@ -179,7 +183,7 @@ fn passed_over(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "{}, though no hold took longer than {} and no idle longer than {}: that waiter was passed over at least {} \
+            "{}, though no hold meanwhile took longer than {} and no idle longer than {}: that waiter was passed over at least {} \
              times; it starves, and needs a fair lock or a hand-off",
             longest_wait(wait),
             duration(hold.max),
@@ -292,7 +296,7 @@ fn long_hold(subject: &Subject) -> Option<Said> {
         format!(
             "held for {} of the run, with {} threads waiting on average: it is the bottleneck; do less while holding it, or \
              split it",
-            percent(used),
+            subject.held_for(used),
             number(queue)
         )
     } else if explains && hold.max / EXCEPTION >= hold.p50 {
@@ -304,10 +308,11 @@ fn long_hold(subject: &Subject) -> Option<Said> {
             None => "move the rare long work out of the lock".to_owned(),
         };
         format!(
-            "{}, behind holds of up to {}{code}, while half of its {} holds take at most {}: {why}",
+            "{}, behind holds of up to {}{code}, while half of its {} holds{} take at most {}: {why}",
             longest_wait(wait),
             duration(hold.max),
             count(hold.count),
+            subject.which_holds(),
             duration(hold.p50)
         )
     } else if explains {
@@ -368,11 +373,12 @@ fn short_holds(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: idle_wait_ns(lock)?,
         text: format!(
-            "{convoy}{} acquisitions blocked for {} at the median, {} of it with the lock free, though holds are short (p99 \
+            "{convoy}{} acquisitions blocked for {} at the median, {} of it with the lock free, though holds{} are short (p99 \
              {}): {why}",
             count(wait.count),
             duration(wait.p50),
             percent(free),
+            subject.which_holds(),
             duration(hold.p99)
         ),
         evidence: vec![
@@ -449,9 +455,10 @@ fn owner_changes(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "{} of its {} acquisitions change owner, for holds of {} at the median: use one writer and a queue instead",
+            "{} of its {} acquisitions change owner, for holds{} of {} at the median: use one writer and a queue instead",
             percent(changes),
             count(lock.acquisitions),
+            subject.which_holds(),
             duration(hold.p50)
         ),
         evidence: vec![
@@ -550,7 +557,7 @@ fn gate(subject: &Subject) -> Option<Said> {
             "mostly one thread held it, for up to {} at a time (in all {} of the run{asleep}), and the others waited {} in \
              all; if that is intended, nothing is wrong; else move the long work out of the lock",
             duration(hold.max),
-            percent(hold.total as f64 / subject.wall_ns.max(1) as f64),
+            subject.held_for(hold.total as f64 / subject.wall_ns.max(1) as f64),
             duration(wait.total)
         ),
         evidence: vec![

@@ -52,7 +52,10 @@ fn may_be_preempted(subject: &Subject, held_ns: u64) -> bool {
 pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
-    let long_ns = hold.p50.saturating_mul(LONG_TIMES_MEDIAN).max(LONG_NS);
+    // If few are recorded, the median hold is not among them.
+    let are_few = subject.waited_only && hold.count < lock.acquisitions / 2;
+    let median = if are_few { 0 } else { hold.p50 };
+    let long_ns = median.saturating_mul(LONG_TIMES_MEDIAN).max(LONG_NS);
     let (holds, held) = from(hold, long_ns);
     let (_, waited) = from(wait, long_ns);
     let most = |part: u64, of: u64| part as f64 >= MOST * of as f64;
@@ -76,11 +79,13 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "{} of its {} holds make up most of the {} that it was held, the longest of them {}, and waits as long are most of \
-             the {} that threads waited{ended}: {why}",
+            "{} of its {} holds{} make up most of the {} that {}, the longest of them {}, and waits as long are most of the {} \
+             that threads waited{ended}: {why}",
             count(holds),
             count(hold.count),
+            subject.which_holds(),
             duration(hold.total),
+            if subject.waited_only { "these took" } else { "it was held" },
             duration(hold.max),
             duration(wait.total),
         ),
@@ -112,7 +117,7 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
         passing
     } else if free < MOSTLY_IDLE {
         let held = held_ns.map_or_else(String::new, |ns| {
-            let share = percent(ns as f64 / subject.wall_ns.max(1) as f64);
+            let share = subject.held_for(ns as f64 / subject.wall_ns.max(1) as f64);
             format!("it was held for {share} of the run: ")
         });
         format!("{held}take it less often, hold it for less, or split it")

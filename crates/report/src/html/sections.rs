@@ -2,7 +2,7 @@
 
 use super::{Cell, bars, stacks, table};
 use crate::rows::{Row, class_name, kind_of, place};
-use crate::run::{Distribution, RunReport, Spans, Thread};
+use crate::run::{Distribution, Holds, RunReport, Spans, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
 use crate::terminal::{own_switches, several, shown, unseen, why_by_waiting, words};
 use maud::{Markup, html};
@@ -76,6 +76,10 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
             &bars::LEGEND,
         )
     });
+    let [hold_p50, hold_p99, longest_hold] = match report.holds {
+        Some(Holds::Waited) => ["blocking hold p50", "blocking hold p99", "longest blocking hold"],
+        Some(Holds::All) | None => ["hold p50", "hold p99", "longest hold"],
+    };
     let headings = [
         "lock",
         "pid",
@@ -92,9 +96,9 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
         "longest",
         "idle of wait",
         "longest idle",
-        "hold p50",
-        "hold p99",
-        "longest hold",
+        hold_p50,
+        hold_p99,
+        longest_hold,
         "in use",
         "queue",
     ];

@@ -2,7 +2,7 @@
 
 use super::{Options, heading, several};
 use crate::rows::{Row, class_name, kind_of, place};
-use crate::run::{Class, Distribution, RunReport};
+use crate::run::{Class, Distribution, Holds, RunReport};
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
 
@@ -36,14 +36,22 @@ const IDLE: [Shown; 2] = [
     (Column::figure("longest").of("idle").goes(1), |row| time(&row.idle, |idle| idle.max)),
 ];
 const HOLD: [Shown; 3] = [
-    (Column::figure("p50").of("hold").goes(9), |row| time(&row.hold, |hold| hold.p50)),
-    (Column::figure("p99").of("hold").goes(8), |row| time(&row.hold, |hold| hold.p99)),
-    (Column::figure("longest").of("hold").goes(2), |row| time(&row.hold, |hold| hold.max)),
+    (Column::figure("p50").goes(9), |row| time(&row.hold, |hold| hold.p50)),
+    (Column::figure("p99").goes(8), |row| time(&row.hold, |hold| hold.p99)),
+    (Column::figure("longest").goes(2), |row| time(&row.hold, |hold| hold.max)),
 ];
 const USE: [Shown; 2] = [
     (Column::figure("in use").goes(7), |row| row.utilisation.map_or_else(dash, figures::percent)),
     (Column::figure("queue").goes(10), |row| row.mean_queue.map_or_else(dash, figures::number)),
 ];
+
+/// Which holds a table is of.
+pub(crate) fn holds(report: &RunReport) -> &'static str {
+    match report.holds {
+        Some(Holds::Waited) => "blocking hold",
+        Some(Holds::All) | None => "hold",
+    }
+}
 
 /// The remark on the table.
 pub(crate) const REMARK: &str =
@@ -55,8 +63,9 @@ pub(super) fn locks(report: &RunReport, rows: &[Row], options: &Options, paint: 
         return String::new();
     }
     let heading = heading("Locks", REMARK, options, paint);
+    let holds = HOLD.map(|(column, cell)| (column.of(holds(report)), cell));
     let columns: [&[Shown]; 5] =
-        [&[LOCK, PID, CLASS, KIND, WHERE, LOCKS, TAKEN, BLOCKED], &WAIT, &IDLE, &HOLD, &USE];
+        [&[LOCK, PID, CLASS, KIND, WHERE, LOCKS, TAKEN, BLOCKED], &WAIT, &IDLE, &holds, &USE];
     let columns = columns.concat();
     let shown = &rows[..rows.len().min(options.top)];
     let mut table = Table::new(columns.iter().map(|(column, _)| column.clone()).collect());

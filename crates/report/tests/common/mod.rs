@@ -36,6 +36,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
         findings: vec![],
         culprits: vec![],
         ranked_by: RankedBy::Wait,
+        holds: Some(Holds::All),
         paths: vec![],
         spans: vec![],
         deadlocks: vec![],

@@ -12,7 +12,7 @@ use uncontended_trace::layout::{
     UNIT,
 };
 use uncontended_trace::reader::LoggedRecord;
-use uncontended_trace::setup::Setup;
+use uncontended_trace::setup::{Holds, Setup};
 
 /// A record under construction. Entries are named by their units.
 pub(crate) struct Writer {
@@ -26,7 +26,7 @@ impl Writer {
             start_ticks: 1000,
             tick_ns: 0.5,
             step_ns: 5.0,
-            holds: true,
+            holds: Holds::All,
             lock_order: false,
             enabled: true,
             capacity: 1 << 30,
