@@ -3,9 +3,9 @@
 //!
 //! Every round runs all subjects in turn: plain, with a preloaded library that only passes calls through, with one that
 //! also reads the clock twice per pair (x86-64; without that, holds cannot be measured), under `unc run`, also
-//! with `--all-holds`, `--no-hold` and `--lock-order`, under the `unc` that `UNC_BEFORE` names, and under
-//! Debian's `mutrace` if it is installed. Printed: the median of the rounds, and the median and quartiles of a subject's
-//! cost over the plain run of its round. Not measured: the startup of `unc` and the writing of its report. Needs a C
+//! with `--all-holds`, `--no-hold` and `--lock-order`, under the `unc` that `UNC_BEFORE` names, and under Debian's
+//! `mutrace` if it is installed. Printed: the median of the rounds, and the median and quartiles of a subject's cost
+//! over the plain run of its round. Not measured: the startup of `unc` and the writing of its report. Needs a C
 //! compiler. `cargo bench -p uncontended-cli --bench what_does_observing_cost`
 
 use std::path::{Path, PathBuf};
