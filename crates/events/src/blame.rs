@@ -8,8 +8,8 @@
 //! waiter takes the difference. The rest is unknown: a holder that was not seen, more waiters than the list has slots,
 //! and the time between the call and the arrival.
 //! # State
-//! `Cell::site` is the stack of the current hold's acquisition. `Cell::caused` lists at most [`SITES`] sites and one
-//! entry for all others. `Lock::began` is when the hold began that the last release with a timestamp ended.
+//! `Cell::site` is the stack of the current hold's acquisition. `Cell::caused` lists at most [`SITES`] sites, then as
+//! many by the inner frames of their stacks alone, and one entry for all others. `Lock::began` is when the hold began that the last release with a timestamp ended.
 //! # Invariants
 //! I1: only its own thread writes a cell and its list.
 //! I2: no piece of a wait is booked twice. A releaser stores its time in `Lock::wanted_at` before it reads the list; a
@@ -23,6 +23,7 @@ use crate::counter::add;
 pub use crate::free::{Free, close};
 use crate::list::CLAIMED;
 use crate::site::Recorder;
+use crate::stacks;
 use crate::waiters;
 use uncontended_atomic::Ordering::{Relaxed, SeqCst};
 use uncontended_trace::layout::{Caused, Cell, Lock, SITES, WAITED, WAITED_SITES, WaiterList};
@@ -153,10 +154,19 @@ fn entry(recorder: &Recorder, cell: &Cell, key: (u32, u32)) -> Option<&'static C
     let (most, others) = if is_wait(key) { (WAITED_SITES, (0, WAITED)) } else { (SITES, (0, 0)) };
     let alike = recorder.arena.list::<Caused>(&cell.caused).map(|(_, entry)| key_of(entry));
     let alike = alike.filter(|&of| of.0 != 0 && is_wait(of) == is_wait(key));
-    let is_full = alike.count() >= most;
-    let (site, passed_to) = if is_full { others } else { key };
-    if let (true, Some(others)) = (is_full, find(others)) {
-        return Some(others);
+    let (site, passed_to) = match alike.count() {
+        count if count < most => key,
+        count => {
+            let inner = (stacks::inner(recorder, key.0), stacks::inner(recorder, key.1));
+            match find(inner) {
+                Some(entry) => return Some(entry),
+                None if count < 2 * most => inner,
+                None => others,
+            }
+        }
+    };
+    if let Some(entry) = find((site, passed_to)) {
+        return Some(entry);
     }
     let (unit, entry) = recorder.arena.make::<Caused>()?;
     entry.stack.store(site, Relaxed);

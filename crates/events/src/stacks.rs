@@ -11,7 +11,7 @@
 
 use crate::site::Recorder;
 use uncontended_atomic::{AtomicU64, Ordering::*};
-use uncontended_trace::layout::{self, STACK_SLOTS, Stack};
+use uncontended_trace::layout::{self, STACK_SLOTS, Stack, WOKEN_INTO};
 
 /// The number of a stack in the record, that of an equal stack if there is one; 0 if there is no room.
 pub fn enter(recorder: &Recorder, frames: &[u64]) -> u32 {
@@ -54,6 +54,23 @@ pub fn enter(recorder: &Recorder, frames: &[u64]) -> u32 {
     }
     arena.header().dropped_room.fetch_add(1, Relaxed);
     0
+}
+
+/// The frames that tell stacks apart where there is no room for all: what took the lock, or wraps it, and its caller.
+const INNER: usize = 2;
+
+/// The number of the stack of its inner frames. What is no stack stays as it is.
+#[cold]
+pub(crate) fn inner(recorder: &Recorder, number: u32) -> u32 {
+    if number == 0 || number >= WOKEN_INTO {
+        return number;
+    }
+    let stack: &Stack = recorder.arena.at(number);
+    if stack.count.load(Relaxed) as usize <= INNER {
+        return number;
+    }
+    let frames: [u64; INNER] = std::array::from_fn(|nth| stack.frames[nth].load(Relaxed));
+    enter(recorder, &frames)
 }
 
 /// Writes a stack that is not in the index yet.

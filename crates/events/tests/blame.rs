@@ -7,6 +7,7 @@ use common::party::{Party, parties, parties_of};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::blame::{self, Share};
 use uncontended_events::events::{self, Blocked};
+use uncontended_events::stacks;
 use uncontended_testkit::Random;
 use uncontended_trace::layout::{Caused, SITES, WAITED_SITES};
 use uncontended_trace::setup::Holds;
@@ -206,22 +207,34 @@ fn a_holder_that_waits_passes_that_part_on() {
 }
 
 #[test]
-fn more_sites_than_are_told_apart_share_an_entry() {
+fn more_sites_than_are_told_apart_share_entries() {
     let [party] = parties();
-    let book = |site: u32| {
-        let share =
-            Share { site, wait: 1, waits: 1, holds: 1, length: site.into(), ..Share::default() };
-        blame::book(party.at.recorder, party.row.cell, share);
+    let recorder = party.at.recorder;
+    // In each of these functions, called by the same others from two places.
+    let stack =
+        |function: u64, place: u64| stacks::enter(recorder, &[1, function, 2, 3, 4, 5, place, 6]);
+    let book = |(function, place): (u64, u64)| {
+        let length = 10 * function + place;
+        let site = stack(function, place);
+        let share = Share { site, wait: 1, waits: 1, holds: 1, length, ..Share::default() };
+        blame::book(recorder, party.row.cell, share);
     };
-    let most = SITES as u32;
-    (1..=most + 3).for_each(book);
-    (1..=most + 3).for_each(book);
+    let most = SITES as u64;
+    let functions = most / 2 + most + 3;
+    let calls = || (1..=functions).flat_map(|function| [(function, 7), (function, 8)]);
+    calls().for_each(book);
+    calls().for_each(book);
     let caused = party.caused();
-    assert_eq!(caused.len(), SITES + 1);
-    assert!(
-        (1..).zip(&caused[..SITES]).all(|(site, entry)| *entry == (site, 2, 2, 2, site.into()))
-    );
-    assert_eq!(caused[SITES], (0, 6, 6, 6, u64::from(most + 3)));
+    assert_eq!(caused.len(), 2 * SITES + 1);
+    let whole = calls().zip(&caused[..SITES]);
+    for ((function, place), &entry) in whole {
+        assert_eq!(entry, (stack(function, place), 2, 2, 2, 10 * function + place));
+    }
+    for (function, &entry) in (most / 2 + 1..).zip(&caused[SITES..2 * SITES]) {
+        let inner = stacks::enter(recorder, &[1, function]);
+        assert_eq!(entry, (inner, 4, 4, 4, 10 * function + 8));
+    }
+    assert_eq!(caused[2 * SITES], (0, 12, 12, 12, 10 * functions + 8));
 }
 
 /// What a wait of the random schedule was spent on, by the schedule itself.
@@ -311,14 +324,18 @@ fn each_place_where_a_thread_waits_has_its_own_sum() {
     waits_in(6, 30, 33);
     waits_in(5, 40, 45);
     assert_eq!(waiter.waited_in(), [(5, 15, 2, 10), (6, 3, 1, 3)]);
-    for place in 0..WAITED_SITES as u64 {
+    let most = 2 * WAITED_SITES;
+    for place in 0..most as u64 {
         waits_in(100 + place as u32, 100 + 10 * place, 102 + 10 * place);
     }
     let waited = waiter.waited_in();
-    assert_eq!(waited.len(), WAITED_SITES + 1);
+    assert_eq!(waited.len(), most + 1);
     assert_eq!(waited.last(), Some(&(0, 4, 2, 2)), "two places share an entry");
     assert_eq!(waited.iter().map(|&(_, wait, ..)| wait).sum::<u64>(), waiter.waited());
-    assert_eq!(holder.caused(), [(1, 9 + 2 + 4 + WAITED_SITES as u64, 19, 19, 11)]);
+    assert_eq!(
+        holder.caused(),
+        [(1, 9 + 2 + 4 + most as u64, 3 + most as u64, 3 + most as u64, 11)]
+    );
     // Its holds have room of their own.
     waiter.takes(1_000);
     let wait = other.waits(1_010);

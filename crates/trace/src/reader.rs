@@ -12,8 +12,8 @@
 
 use crate::histogram::{COARSE, FINE, Scale};
 use crate::layout::{
-    self, Caused, Cell, Cold, Extreme, Header, Held, LATE, LOGGED, Late, Lock, LogPart, Logged,
-    Module, NESTED, Nested, Process, SITES, SPAN_NAME, SpanName, Stack, Thread, UNIT, Unit,
+    self, Caused, Cell, Cold, ENTRIES, Extreme, Header, Held, LATE, LOGGED, Late, Lock, LogPart,
+    Logged, Module, NESTED, Nested, Process, SPAN_NAME, SpanName, Stack, Thread, UNIT, Unit,
     WaiterList,
 };
 pub use crate::records::{
@@ -290,7 +290,7 @@ impl<'b> View<'b> {
         cell
     }
 
-    /// The entries of a cell's list of sites that begins at `unit`. A list has at most one entry more than [`SITES`].
+    /// The entries of a cell's list of sites that begins at `unit`. A list has at most [`ENTRIES`].
     fn caused(&self, unit: u32) -> Vec<CausedRecord> {
         let at = |unit: u32| unit as usize * UNIT;
         let is_entry = |unit: &u32| *unit >= layout::HEADER_UNITS && at(*unit) < self.bytes.len();
@@ -309,7 +309,7 @@ impl<'b> View<'b> {
             passed_to: self.u32(at(unit) + offset_of!(Caused, passed_to)),
             passed_on: self.u64(at(unit) + offset_of!(Caused, passed_on)),
         };
-        std::iter::successors(first, next).take(SITES + 1).map(entry).collect()
+        std::iter::successors(first, next).take(ENTRIES).map(entry).collect()
     }
 
     /// The arrivals in a waiter list; none for 0.

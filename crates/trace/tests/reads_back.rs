@@ -8,8 +8,8 @@
 use std::mem::offset_of;
 use uncontended_trace::histogram::{COARSE, FINE, Scale};
 use uncontended_trace::layout::{
-    self, Cell, Cold, Extreme, Header, Late, Lock, LogPart, Logged, Module, Process, Stack, Thread,
-    UNIT, Unit, WaiterList,
+    self, Caused, Cell, Cold, Extreme, Header, Late, Lock, LogPart, Logged, Module, Process, Stack,
+    Thread, UNIT, Unit, WaiterList,
 };
 use uncontended_trace::reader::{
     CellRecord, ExtremeRecord, LockRecord, LogRecord, LoggedRecord, ModuleRecord, ProcessRecord,
@@ -375,6 +375,26 @@ fn cells() {
     assert_eq!(locks, [first.unit, first.unit, second.unit]);
     let cells: Vec<CellRecord> = thread.cells.iter().map(|&cell| read.cell(cell)).collect();
     assert_eq!(cells, [with_late, with_own, without_waits]);
+}
+
+/// All sites of a cell are read, and no more than a cell can have.
+#[test]
+fn sites() {
+    let mut writer = Writer::new();
+    let (process, _) = writer.process();
+    let (lock, _) = writer.lock(process, layout::kind::MUTEX);
+    let (thread, _) = writer.thread(process, "worker");
+    let (cell, _) = writer.cell(thread, lock.unit);
+    let mut written = Vec::new();
+    for entries in 1..layout::ENTRIES + 2 {
+        let of_cell = offset_of!(Cell, caused);
+        let unit = writer.listed(size_of::<Caused>(), offset_of!(Caused, next), cell, of_cell);
+        written.push(writer.word(unit, offset_of!(Caused, wait)));
+        let read = read(&writer.bytes).unwrap();
+        let caused = read.caused(read.processes[0].threads[0].cells[0]);
+        let newest = written.iter().rev().take(layout::ENTRIES);
+        assert!(caused.iter().map(|site| &site.wait).eq(newest), "{entries} sites");
+    }
 }
 
 /// The oldest part may be any of the ring.

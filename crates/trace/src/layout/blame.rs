@@ -2,10 +2,13 @@
 
 use uncontended_atomic::{AtomicU32, AtomicU64};
 
-/// Sites of one cell that made others wait with entries of their own; the others share one more.
+/// Sites of one cell that made others wait with entries of their own. As many entries are for the others by the inner
+/// frames of their stacks, and one for the rest.
 pub const SITES: usize = 32;
 /// The same of the sites where its thread waited.
 pub const WAITED_SITES: usize = 16;
+/// The most entries of a cell.
+pub const ENTRIES: usize = 2 * SITES + 1 + 2 * WAITED_SITES + 1;
 /// Holds of a mutex that its list of recent holds keeps: one bit each in a word.
 pub const RECENT: usize = 64;
 /// Wakeups of futexes that an image keeps.
@@ -110,7 +113,7 @@ pub const WAITED: u32 = u32::MAX - 4;
 pub const WOKEN_INTO: u32 = u32::MAX - 5;
 
 /// Waiting for one lock that the holds of one site caused. A cell has an entry for each of [`SITES`] sites (and
-/// site that these waited for), and one for all others.
+/// site that these waited for), and some for the others.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Caused {
