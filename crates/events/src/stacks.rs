@@ -59,7 +59,7 @@ pub fn enter(recorder: &Recorder, frames: &[u64]) -> u32 {
 /// The frames that tell stacks apart where there is no room for all: what took the lock, or wraps it, and its caller.
 const INNER: usize = 2;
 
-/// The number of the stack of its inner frames. What is no stack stays as it is.
+/// The number of the stack of its inner frames. A marker stays as it is.
 #[cold]
 pub(crate) fn inner(recorder: &Recorder, number: u32) -> u32 {
     if number == 0 || number >= WOKEN_INTO {
