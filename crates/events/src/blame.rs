@@ -9,7 +9,8 @@
 //! and the time between the call and the arrival.
 //! # State
 //! `Cell::site` is the stack of the current hold's acquisition. `Cell::caused` lists at most [`SITES`] sites, then as
-//! many by the inner frames of their stacks alone, and one entry for all others. `Lock::began` is when the hold began that the last release with a timestamp ended.
+//! many by the inner frames of their stacks alone, and one entry for all others. `Lock::began` is when the hold began
+//! that the last release with a timestamp ended.
 //! # Invariants
 //! I1: only its own thread writes a cell and its list.
 //! I2: no piece of a wait is booked twice. A releaser stores its time in `Lock::wanted_at` before it reads the list; a
