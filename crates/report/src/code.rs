@@ -82,6 +82,10 @@ const MADE: [&str; 4] = ["LWLock*", "thr_multi_*lock", "thr_lock", "thr_unlock"]
 /// Functions between the C library's wait and the interpreter's code, where a thread wants Python's interpreter lock.
 const INTERPRETER: [&str; 4] = ["take_gil", "PyEval_*", "_PyEval_*", "PyGILState_*"];
 
+/// Those of them that do nothing else: the others give it back too, and wait for the thread that gets it.
+const TAKES_INTERPRETER: [&str; 4] =
+    ["take_gil", "PyEval_RestoreThread", "PyEval_Acquire*", "PyGILState_Ensure"];
+
 /// Parts of the names of functions that tell what a futex is used for.
 const LIKE: [(&str, Like); 7] = [
     ("*condvar*", Like::Condition),
@@ -169,13 +173,23 @@ fn made(stack: &[Frame]) -> Option<usize> {
 
 /// The name by which people know the object of `kind` that was waited for with this stack, if threads pass it on.
 pub(crate) fn known_as(kind: Kind, waiter: &[Frame]) -> Option<&'static str> {
+    (kind == Kind::Condition && is_waited_by(waiter, &INTERPRETER))
+        .then_some("Python's interpreter lock")
+}
+
+/// Whether this wait was for Python's interpreter lock, even if no thread is seen to pass it on.
+pub(crate) fn takes_interpreter(waiter: &[Frame]) -> bool {
+    is_waited_by(waiter, &TAKES_INTERPRETER)
+}
+
+/// Whether the function that called the C library's wait is one of these.
+fn is_waited_by(waiter: &[Frame], functions: &[&str]) -> bool {
     let is_wait = |frame: &&Frame| {
         function(frame).is_empty()
             || ["pthread_*", "PyCOND_*"].iter().any(|of| is_match(function(frame), of))
     };
-    let caller = waiter.iter().find(|frame| !is_wait(frame))?;
-    let is_interpreter = INTERPRETER.iter().any(|pattern| is_match(function(caller), pattern));
-    (kind == Kind::Condition && is_interpreter).then_some("Python's interpreter lock")
+    let caller = waiter.iter().find(|frame| !is_wait(frame));
+    caller.is_some_and(|caller| functions.iter().any(|name| is_match(function(caller), name)))
 }
 
 fn function(frame: &Frame) -> &str {

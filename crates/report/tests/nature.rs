@@ -331,8 +331,15 @@ fn pythons_lock_is_called_by_its_name() {
         assert_eq!(code, Some("eval_frame"), "the code that had it");
     }
     assert_eq!(row_of(CONDITION, &["wait_for_a_job", "_PyEval_Vector"], passed).known_as, None);
+    // A thread that got it without waiting is not seen to pass it on; but what is waited for is the same.
     let woken: &[(u32, &[&str], u64)] = &[(WAKE, &["drop_gil"], 1_000_000)];
-    assert_eq!(row_of(CONDITION, &["take_gil"], woken).known_as, None);
+    for (waiter, is_lock) in
+        [("take_gil", true), ("PyEval_RestoreThread", true), ("_PyEval_EvalFrameDefault", false)]
+    {
+        let row = row_of(CONDITION, &[waiter], woken);
+        assert_eq!(row.known_as.is_some(), is_lock, "{waiter}");
+        assert_eq!(row.class == Class::Contention, is_lock, "{waiter}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! # Contract
 //! Of a futex, the functions that waited tell it; without names, its wakeups do. A condition whose waiters pass it on
 //! is a lock in all but name; so is a condition or a semaphore on which mostly the code of a known lock makes a thread
-//! sleep.
+//! sleep, or one in which Python's functions wait for the interpreter lock.
 
 use super::blame::Division;
 use crate::code::{self, Skipped};
@@ -52,6 +52,8 @@ impl Nature {
     ) -> Self {
         let is_passed = division.passed >= MOSTLY_PASSED;
         let by_wakeups = (kind == Kind::Futex && is_passed).then_some(Like::Mutex);
+        // A thread that got it without waiting is not seen to pass it on.
+        let is_passed = is_passed || kind == Kind::Condition && code::takes_interpreter(waiter);
         let like = named.or(by_wakeups);
         let class = match class {
             Class::Unknown if like == Some(Like::Condition) => Class::Queue,

@@ -204,10 +204,11 @@ fn chosen(claims: Vec<Claim>) -> Vec<Claim> {
     chosen
 }
 
-/// That there are several locks of the kind and site of the one of `claim`, in how many processes.
+/// That there are several locks of the kind, class and site of the one of `claim`, in how many processes.
 fn alike(report: &RunReport, claim: &Claim) -> String {
     let lock = claim.lock;
-    let same = |other: &&Lock| other.kind == lock.kind && other.site == lock.site;
+    let key = |lock: &'_ Lock| (lock.kind, lock.class);
+    let same = |other: &&Lock| key(other) == key(lock) && other.site == lock.site;
     let count = |process: &Process| process.locks.iter().filter(same).count();
     let counts = report.processes.iter().filter(|_| lock.site.is_some()).map(count);
     let counts: Vec<usize> = counts.filter(|&count| count > 0).collect();
