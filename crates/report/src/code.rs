@@ -3,7 +3,8 @@
 //! # Contract
 //! A stack is known by its innermost frame outside such code ([`Skipped::site`]). The tables name the C library, the
 //! standard libraries of C++ and Rust, and the libraries that programs commonly take their locks from; `--skip-frames`
-//! adds to them. In a pattern, `*` stands for any characters.
+//! adds to them. In a pattern, `*` stands for any characters. Functions without names are passed over on the way to a
+//! lock that the program makes of conditions or semaphores.
 //! # Sources
 //! Stacks of programs that use these libraries, and their sources.
 
@@ -13,7 +14,7 @@ use crate::run::{Frame, Kind, Like};
 const MODULES: [&str; 5] = ["libc.so*", "libc-2*", "libpthread*", "libstdc++*", "libc++*"];
 
 /// Functions: the libraries' own, and those of others that only lock, wait or wake.
-const FUNCTIONS: [&str; 49] = [
+const FUNCTIONS: [&str; 52] = [
     // C and C++.
     "pthread_*",
     "__pthread_*",
@@ -59,6 +60,10 @@ const FUNCTIONS: [&str; 49] = [
     "QSemaphore::*",
     "QWaitCondition*",
     "QtFutex::*",
+    // PostgreSQL and MariaDB, with `MADE`.
+    "PGSemaphore*",
+    "psi_*",
+    "safe_mutex_*",
     // CPython.
     "PyCOND_*",
     "PyMUTEX_*",
@@ -70,8 +75,16 @@ const FUNCTIONS: [&str; 49] = [
     "PyEval_RestoreThread",
 ];
 
+/// Functions of locks that programs make of conditions or semaphores, each thread sleeping on one of its own: the
+/// LWLocks of PostgreSQL, and the table locks of MariaDB.
+const MADE: [&str; 4] = ["LWLock*", "thr_multi_*lock", "thr_lock", "thr_unlock"];
+
 /// Functions between the C library's wait and the interpreter's code, where a thread wants Python's interpreter lock.
 const INTERPRETER: [&str; 4] = ["take_gil", "PyEval_*", "_PyEval_*", "PyGILState_*"];
+
+/// Those of them that do nothing else: the others give it back too, and wait for the thread that gets it.
+const TAKES_INTERPRETER: [&str; 4] =
+    ["take_gil", "PyEval_RestoreThread", "PyEval_Acquire*", "PyGILState_Ensure"];
 
 /// Parts of the names of functions that tell what a futex is used for.
 const LIKE: [(&str, Like); 7] = [
@@ -99,12 +112,30 @@ impl Skipped {
 
     /// The frame that identifies a stack: the innermost one outside such code, else the innermost one.
     pub(crate) fn site<'a>(&self, stack: &'a [Frame]) -> Option<&'a Frame> {
-        stack.iter().find(|frame| !self.contains(frame)).or(stack.first())
+        stack.get(self.inside(stack)).or(stack.first())
+    }
+
+    /// How many frames belong to such code, from the innermost one on.
+    fn inside(&self, stack: &[Frame]) -> usize {
+        let mut inside = 0;
+        loop {
+            let rest = &stack[inside..];
+            inside += rest.iter().take_while(|frame| self.contains(frame)).count();
+            match made(&stack[inside..]) {
+                Some(unnamed) => inside += unnamed + 1,
+                None => return inside,
+            }
+        }
+    }
+
+    /// Whether the thread sleeps in a lock that is made of conditions or semaphores.
+    pub(crate) fn is_in_made(&self, stack: &[Frame]) -> bool {
+        stack[..self.inside(stack)].iter().any(is_made)
     }
 
     /// What the code between the site and the wait says that the object is.
     pub(crate) fn like(&self, stack: &[Frame]) -> Option<Like> {
-        let inside = || stack.iter().take_while(|frame| self.contains(frame));
+        let inside = || stack[..self.inside(stack)].iter();
         let says = |pattern: &str| {
             inside().position(|frame| is_match(&function(frame).to_lowercase(), pattern))
         };
@@ -126,18 +157,39 @@ impl Skipped {
 
 /// Whether the frame's function belongs to the tables.
 pub(crate) fn is_lock(frame: &Frame) -> bool {
-    FUNCTIONS.iter().any(|pattern| is_match(function(frame), pattern))
+    FUNCTIONS.iter().any(|pattern| is_match(function(frame), pattern)) || is_made(frame)
+}
+
+/// Whether the frame's function is one of [`MADE`].
+fn is_made(frame: &Frame) -> bool {
+    MADE.iter().any(|pattern| is_match(function(frame), pattern))
+}
+
+/// How many functions without names are between the innermost frame and the first of [`MADE`], if nothing else is.
+fn made(stack: &[Frame]) -> Option<usize> {
+    let unnamed = stack.iter().take_while(|frame| frame.function.is_none()).count();
+    stack.get(unnamed).filter(|frame| is_made(frame)).map(|_| unnamed)
 }
 
 /// The name by which people know the object of `kind` that was waited for with this stack, if threads pass it on.
 pub(crate) fn known_as(kind: Kind, waiter: &[Frame]) -> Option<&'static str> {
+    (kind == Kind::Condition && is_waited_by(waiter, &INTERPRETER))
+        .then_some("Python's interpreter lock")
+}
+
+/// Whether this wait was for Python's interpreter lock, even if no thread is seen to pass it on.
+pub(crate) fn takes_interpreter(waiter: &[Frame]) -> bool {
+    is_waited_by(waiter, &TAKES_INTERPRETER)
+}
+
+/// Whether the function that called the C library's wait is one of these.
+fn is_waited_by(waiter: &[Frame], functions: &[&str]) -> bool {
     let is_wait = |frame: &&Frame| {
         function(frame).is_empty()
             || ["pthread_*", "PyCOND_*"].iter().any(|of| is_match(function(frame), of))
     };
-    let caller = waiter.iter().find(|frame| !is_wait(frame))?;
-    let is_interpreter = INTERPRETER.iter().any(|pattern| is_match(function(caller), pattern));
-    (kind == Kind::Condition && is_interpreter).then_some("Python's interpreter lock")
+    let caller = waiter.iter().find(|frame| !is_wait(frame));
+    caller.is_some_and(|caller| functions.iter().any(|name| is_match(function(caller), name)))
 }
 
 fn function(frame: &Frame) -> &str {

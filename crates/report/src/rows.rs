@@ -153,7 +153,8 @@ pub fn called_by(report: &RunReport, id: u64) -> u64 {
     of_row.min_by_key(|lock| rank(lock)).map_or(id, |first| first.id)
 }
 
-fn join(pid: u32, mut locks: Vec<&Lock>) -> Row<'_> {
+/// The row of these locks of a process.
+pub(crate) fn join(pid: u32, mut locks: Vec<&Lock>) -> Row<'_> {
     locks.sort_by_key(|lock| rank(lock));
     let sum = |figure: fn(&Lock) -> u64| {
         locks.iter().fold(0u64, |sum, lock| sum.saturating_add(figure(lock)))
@@ -244,7 +245,12 @@ pub fn class_name(class: Class) -> &'static str {
 
 /// The location of a lock in the code: function and place of its site, else its address.
 pub fn place(lock: &Lock) -> String {
-    let place = lock.site.as_ref().map_or_else(|| format!("at {}", clean(&lock.address)), code);
+    let waited = lock.waited_in.first().map_or(&[][..], |waits| &waits.stack);
+    let stacks = [&lock.created, &lock.first_taken, waited];
+    let place = match &lock.site {
+        Some(site) => code_in(site, stacks.into_iter().find(|stack| stack.contains(site))),
+        None => format!("at {}", clean(&lock.address)),
+    };
     match &lock.known_as {
         Some(name) => format!("{}, {place}", clean(name)),
         None => place,
@@ -256,6 +262,16 @@ pub fn code(frame: &Frame) -> String {
     match source(frame) {
         Some(source) if frame.function.is_some() => format!("{} {source}", function(frame)),
         _ => function(frame),
+    }
+}
+
+/// The code of a frame of this stack; if it has no name, with the first one of its module that has.
+pub fn code_in(frame: &Frame, stack: Option<&[Frame]>) -> String {
+    let outwards = stack.into_iter().flatten().skip_while(|&other| other != frame).skip(1);
+    let is_known = |other: &&Frame| other.function.is_some() && other.module == frame.module;
+    match outwards.filter(|_| frame.function.is_none()).find(is_known) {
+        Some(caller) => format!("{} ← {}", code(frame), code(caller)),
+        None => code(frame),
     }
 }
 

@@ -169,7 +169,7 @@ impl Class {
     }
 }
 
-/// What a futex is used for.
+/// What an object without a holder is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Like {
@@ -188,13 +188,15 @@ pub struct Lock {
     pub kind: Kind,
     /// How to interpret its waiting.
     pub class: Class,
-    /// What a futex is used for: by the names of the functions that waited, else by which threads wake it.
+    /// What a futex is used for: by the names of the functions that waited, else by which threads wake it. Of a
+    /// condition or a semaphore, whether the code of a known lock made its threads sleep on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub like: Option<Like>,
     /// The name by which people know it (Python's interpreter lock).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_as: Option<String>,
-    /// The code that the row is grouped by: where it was created, else first taken.
+    /// The code that the row is grouped by: where it was created, else first taken; where it was waited for the most,
+    /// if it is a condition or a semaphore of a lock.
     pub site: Option<Frame>,
     /// The stack where it was created (init), innermost frame first.
     pub created: Vec<Frame>,
@@ -287,6 +289,16 @@ impl Lock {
         let waits_are_counted = matches!(self.kind, Kind::Condition | Kind::Barrier | Kind::Futex);
         let lost = self.timed_out.filter(|_| !waits_are_counted).map_or(0, |lost| lost.count);
         self.acquisitions.saturating_add(lost)
+    }
+
+    /// Whether one thread of many sleeps on it, that waits for a lock of the program's own making.
+    pub(crate) fn is_sleepers(&self) -> bool {
+        self.kind != Kind::Futex && self.like == Some(Like::Mutex)
+    }
+
+    /// Whether a wakeup gives it back, as one does that ends the waiting for a lock of the program's own making.
+    pub(crate) fn is_given_back(&self) -> bool {
+        self.kind == Kind::Futex || self.is_sleepers()
     }
 }
 

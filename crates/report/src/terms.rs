@@ -33,14 +33,17 @@ pub const TERMS: &[Group] = &[
             ("holds #1", "it held that lock while others waited"),
             (
                 "releases #1",
-                "it woke threads that waited for a lock made of a futex (Rust's, Qt's, GLib's)",
+                "it woke threads that waited for a lock made of futexes, conditions or semaphores (Rust's, Qt's, PostgreSQL's)",
             ),
             ("passes #1 on", "it woke threads that waited for a lock made of a condition"),
             (
                 "#1 stood idle",
                 "the lock was free while threads waited for it; why is said after it (below)",
             ),
-            ("f ← g", "f is in a library; g is the innermost code of the program that called it"),
+            (
+                "f ← g",
+                "f is in a library, or has no name; g is the code around it that is the program's, or has one",
+            ),
             ("code not recorded", "the hold was seen, but not where it began"),
         ],
     ),

@@ -11,7 +11,8 @@ use uncontended_report::rows::{kind_of, place};
 use uncontended_report::run::{BlamedKind, Class, Frame, Kind, Like, Lock, RunReport};
 use uncontended_report::terminal::{self, Options};
 use uncontended_trace::layout::{
-    self, CHAIN, CHAINED, Caused, Cell, Cold, PASSED, WAKE, kind::CONDITION, kind::FUTEX,
+    self, CHAIN, CHAINED, Caused, Cell, Cold, PASSED, WAITED, WAKE, kind::CONDITION, kind::FUTEX,
+    kind::SEMAPHORE,
 };
 use written::{Writer, facts};
 
@@ -21,7 +22,11 @@ struct Names<'a>(&'a [&'a str]);
 impl Symbols for Names<'_> {
     fn frames(&mut self, module: &str, address: u64) -> Vec<Frame> {
         vec![Frame {
-            function: self.0.get(address as usize - 1).map(|&name| name.to_owned()),
+            function: self
+                .0
+                .get(address as usize - 1)
+                .filter(|name| !name.is_empty())
+                .map(|&name| name.to_owned()),
             file: None,
             line: None,
             module: Some(module.to_owned()),
@@ -176,6 +181,86 @@ fn without_names_wakeups_tell_what_an_object_is() {
     assert_eq!(row(CONDITION, 799_990).class, Class::Queue);
 }
 
+/// PostgreSQL's LWLocks and MariaDB's table locks are made of semaphores and conditions, one for each thread.
+#[test]
+fn what_a_known_lock_makes_threads_sleep_on_is_that_lock() {
+    let postgres = ["PGSemaphoreLock", "LWLockAcquireOrWait", "XLogFlush", "main"];
+    let mariadb = ["psi_cond_timedwait", "", "thr_multi_lock", "mysql_lock_tables", "main"];
+    let group = ["PGSemaphoreLock", "ProcArrayEndTransaction", "main"];
+    let of = |kind, waiter: &[&str], in_locks: u64| {
+        let others = 1_000_000 - in_locks;
+        let mut waits: Vec<(u32, &[&str], u64)> = vec![(WAITED, waiter, in_locks)];
+        waits.extend((others > 0).then_some((WAITED, &group[..], others)));
+        row_of(kind, &["PGSemaphoreReset", "InitProcess"], &waits)
+    };
+    for (kind, waiter, caller) in
+        [(SEMAPHORE, &postgres[..], "XLogFlush"), (CONDITION, &mariadb, "mysql_lock_tables")]
+    {
+        let row = of(kind, waiter, 1_000_000);
+        assert_eq!((row.like, row.class), (Some(Like::Mutex), Class::Contention), "{waiter:?}");
+        assert_eq!(site(&row), caller, "not where the thread was made");
+        assert_eq!(row.waited_in[0].site.as_ref().unwrap().function.as_deref(), Some(caller));
+        assert_eq!(kind_of(&row), if kind == SEMAPHORE { "semaphore" } else { "condition" });
+    }
+    assert_eq!(of(SEMAPHORE, &postgres, 500_000).class, Class::Contention);
+    let mostly_others = of(SEMAPHORE, &postgres, 499_000);
+    assert_eq!((mostly_others.like, mostly_others.class), (None, Class::Queue));
+    assert_eq!(site(&mostly_others), "InitProcess");
+    // Functions without names are passed over only on the way to such a lock.
+    let unnamed = row_of(CONDITION, &["psi_cond_wait", "", "wait_for_work", "main"], &[]);
+    assert_eq!((unnamed.class, unnamed.site.unwrap().function), (Class::Queue, None));
+}
+
+/// A lock of which nothing but waits is known is said to have no known cause, and its code is named.
+#[test]
+fn waits_for_another_process_are_said_to_have_no_known_cause() {
+    let postgres: &[&str] = &["PGSemaphoreLock", "LWLockAcquire", "XLogFlush", "main"];
+    let waits: &[(u32, &[&str], u64)] = &[(WAITED, postgres, 1_000_000)];
+    let report = run_of(SEMAPHORE, postgres, waits, Facts { wall_ns: 600_000, ..facts() });
+    assert_eq!(report.culprits, []);
+    let text = terminal::render(&report, &Options { top: 10, colour: false, width: 120 });
+    let page = uncontended_report::html::run_page(&report);
+    for words in
+        ["100 % of that waiting has no known cause", "who made threads wait for #0 was not seen"]
+    {
+        assert!(text.contains(words) && page.contains(words), "{words}: {text}");
+    }
+    assert!(!text.contains("the holder's stack"), "{text}");
+    // Enough waiting for a finding.
+    let mut row = only(&report).clone();
+    row.wait_ns = common::times(&[40_000_000; 8]);
+    assert!(says(&row, "who had it then was not seen; threads waited in XLogFlush program"));
+}
+
+/// Each thread of such a lock sleeps little on what is its own; together they sleep much.
+#[test]
+fn threads_that_sleep_in_one_lock_are_judged_together() {
+    let waits: &[(u32, &[&str], u64)] = &[
+        (WAITED, &["thr_multi_lock", "update"], 800_000),
+        (WAKE, &["thr_unlock", "end"], 800_000),
+    ];
+    let mut report = run_of(CONDITION, &["thr_multi_lock"], waits, facts());
+    let mut row = only(&report).clone();
+    row.wait_ns = common::times(&[1_000_000; 30]);
+    report.wall_ns = 1_000_000_000;
+    let rows = |report: &mut RunReport, number: u64| {
+        let rows = (0..number).map(|id| Lock { id, address: format!("{id:#x}"), ..row.clone() });
+        report.processes[0].locks = rows.collect();
+        uncontended_report::findings::find(report)
+    };
+    assert_eq!(rows(&mut report, 1), [], "30 ms");
+    let found = rows(&mut report, 20);
+    let [finding] = &found[..] else { panic!("{found:#?}") };
+    assert_eq!(finding.rule, "heavy");
+    for words in [
+        "update program, one of 20",
+        "its 20 threads waited 600 ms",
+        "ended when end program released it",
+    ] {
+        assert!(finding.text.contains(words), "{words}: {}", finding.text);
+    }
+}
+
 /// Waits that run out of time are not passed on, however the few others end.
 #[test]
 fn a_periodic_wait_is_not_passed_on() {
@@ -246,8 +331,15 @@ fn pythons_lock_is_called_by_its_name() {
         assert_eq!(code, Some("eval_frame"), "the code that had it");
     }
     assert_eq!(row_of(CONDITION, &["wait_for_a_job", "_PyEval_Vector"], passed).known_as, None);
+    // A thread that got it without waiting is not seen to pass it on; but what is waited for is the same.
     let woken: &[(u32, &[&str], u64)] = &[(WAKE, &["drop_gil"], 1_000_000)];
-    assert_eq!(row_of(CONDITION, &["take_gil"], woken).known_as, None);
+    for (waiter, is_lock) in
+        [("take_gil", true), ("PyEval_RestoreThread", true), ("_PyEval_EvalFrameDefault", false)]
+    {
+        let row = row_of(CONDITION, &[waiter], woken);
+        assert_eq!(row.known_as.is_some(), is_lock, "{waiter}");
+        assert_eq!(row.class == Class::Contention, is_lock, "{waiter}");
+    }
 }
 
 #[test]
@@ -310,7 +402,8 @@ fn a_culprit_in_a_library_is_named_with_the_programs_own_code() {
     };
     report.processes[0].command = vec!["./program".to_owned()];
     report.culprits[0].site = Some(allocate.clone());
-    report.culprits[0].stack = vec![allocate, own.clone(), common::frame("main", "sort.c", 90)];
+    report.culprits[0].stack =
+        vec![allocate.clone(), own.clone(), common::frame("main", "sort.c", 90)];
     let text = |report: &RunReport| {
         terminal::render(report, &Options { top: 10, colour: false, width: 120 })
     };
@@ -319,6 +412,13 @@ fn a_culprit_in_a_library_is_named_with_the_programs_own_code() {
         "{}",
         text(&report)
     );
+    // A function without a name stands next to the first of its module that has one.
+    let unnamed = Frame { function: None, file: None, line: None, ..allocate.clone() };
+    report.processes[0].command = vec!["./another".to_owned()];
+    report.culprits[0].site = Some(unnamed.clone());
+    report.culprits[0].stack = vec![unnamed, own.clone(), allocate];
+    assert!(text(&report).contains(" ← sqlite3Malloc malloc.c:7"), "{}", text(&report));
+    report.processes[0].command = vec!["./program".to_owned()];
     report.culprits[0].site = Some(own);
     assert!(text(&report).contains(" fill sort.c:40 ") && !text(&report).contains('←'));
 }

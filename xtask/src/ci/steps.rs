@@ -78,8 +78,8 @@ cargo install -q --path crates/cli --root "$folder" --target-dir target &&
         step("cargo install gives a working unc", 10, INSTALL),
         step(
             "real programs",
-            10,
-            "cargo test -p uncontended-cli --release --test real_programs -- --nocapture --test-threads=1",
+            12,
+            "cargo test -p uncontended-cli --release --test real_programs --test real_databases -- --nocapture --test-threads=1",
         )
         .needs(&REAL_PROGRAMS),
         step("older and newer systems", 20, ".ci/systems").needs(&DEBOOTSTRAP),

@@ -220,7 +220,7 @@ fn nothing_seen(
     let threads = processes.iter().map(|process| process.threads.len()).max().unwrap_or(0);
     let pids: HashSet<u32> = processes.iter().map(|process| process.pid).collect();
     Some(if threads > 1 {
-        "Nothing was seen: the program took no lock of the C library; its threads wait in other ways, if at all.".into()
+        "Nothing was seen: the program called none of the C library's lock functions; its threads wait in other ways, if at all.".into()
     } else if pids.len() > 1 {
         let number = uncontended_figures::count(pids.len() as u64);
         format!(

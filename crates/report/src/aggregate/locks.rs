@@ -131,15 +131,15 @@ impl Scale<'_> {
         let worst_wait = worst_wait(&wait, stacks);
         let waiter = worst_wait.as_ref().map_or(&[][..], |worst| &worst.waiter);
         let is_held = meaning.blame && (kind != Kind::Semaphore || hold.total_ns() > 0);
-        let (division, nature) = self.understood(
-            (kind, meaning),
-            cells,
-            (is_held, wait.total_ns()),
-            (waiter, sites),
-            stacks,
-        );
-        let site = |stack: &[Frame]| stacks.skipped.site(stack).cloned();
-        let site = site(&created).or_else(|| site(&first_taken));
+        let waited_in = self.waited_in(cells, wait.total_ns(), stacks);
+        let named = Nature::by_name(kind, waiter, &waited_in, stacks.skipped);
+        let of = (kind, meaning);
+        let waited = (is_held, wait.total_ns());
+        let (division, nature) = self.understood(of, cells, waited, (waiter, named, sites), stacks);
+        // What a lock's code makes a thread sleep on is made with the thread, and tells nothing.
+        let is_sleepers = named.is_some() && kind != Kind::Futex;
+        let slept = waited_in.first().filter(|_| is_sleepers).and_then(|waits| waits.site.clone());
+        let site = slept.or_else(|| first_site(&[&created, &first_taken], stacks));
         let lock = Lock {
             id: 0,
             kind,
@@ -149,7 +149,7 @@ impl Scale<'_> {
             blame: division.blame,
             held_by: division.held_by,
             ended_by: division.ended_by,
-            waited_in: self.waited_in(cells, wait.total_ns(), stacks),
+            waited_in,
             site,
             address: format!("{:#x}", lock.address),
             life: lock.generation,
@@ -179,17 +179,16 @@ impl Scale<'_> {
     }
 
     /// What a row with waits of `total_ns` was waited for, and what it is used for; `waiter` is its longest wait's
-    /// stack.
+    /// stack, and `named` what its names say.
     fn understood(
         self,
         (kind, meaning): (Kind, Meaning),
         cells: &Cells<'_>,
         (is_held, total_ns): (bool, u64),
-        (waiter, sites): (&[Frame], &Sites),
+        (waiter, named, sites): (&[Frame], Option<Like>, &Sites),
         stacks: &mut Stacks<'_>,
     ) -> (Division, Nature) {
-        let named = Nature::by_name(kind, waiter, stacks.skipped);
-        let kinds = (is_held, named == Some(Like::Mutex));
+        let kinds = (is_held, kind == Kind::Futex && named == Some(Like::Mutex));
         let mut division = match total_ns {
             0 => Division::default(),
             _ => self.divide(cells, kinds, total_ns, sites, stacks),
@@ -307,6 +306,11 @@ impl Scale<'_> {
             })
             .collect()
     }
+}
+
+/// What identifies the first of these stacks that is known.
+fn first_site(of: &[&[Frame]], stacks: &Stacks<'_>) -> Option<Frame> {
+    of.iter().find_map(|stack| stacks.skipped.site(stack)).cloned()
 }
 
 fn worst_wait(wait: &Times<Note>, stacks: &mut Stacks<'_>) -> Option<WorstWait> {

@@ -3,13 +3,13 @@
 //! # Contract
 //! A rule speaks only if its figures leave no other interpretation that we know of. If no rule speaks there is no
 //! finding, which is the answer for a program without a problem. A deadlock comes first. Rules judge one lock at a
-//! time, because comparing the longest wait of one lock with the longest hold of another says nothing. Of several
-//! locks of one site, the costliest speaks. A maximum grows with the number of samples, so a rule that reads maxima
-//! uses the *fourth* longest, which one unlucky moment cannot cause, and states the number. If no rule speaks about a
-//! contended lock with much waiting, the finding states the plain figures. A finding follows cost: its lock's waiting
-//! must take much of the threads' time, or be long at times; the finding then says so. Ratios of waits to holds choose
-//! the words alone. Futex waiting that was not seen comes first; the others are ordered by what the run could gain, if
-//! culprits are, and then by the waiting that they explain. A lock has at most two.
+//! time, because comparing the longest wait of one lock with the longest hold of another says nothing. Of several locks
+//! of one site, in one process or several, the costliest speaks. A maximum grows with the number of samples, so a rule
+//! that reads maxima uses the *fourth* longest, which one unlucky moment cannot cause, and states the number. If no
+//! rule speaks about a contended lock with much waiting, the finding states the plain figures. A finding follows cost:
+//! its lock's waiting must take much of the threads' time, or be long at times; the finding then says so. Ratios of
+//! waits to holds choose the words alone. Futex waiting that was not seen comes first; the others are ordered by what
+//! the run could gain, if culprits are, and then by the waiting that they explain. A lock has at most two.
 //! # Evidence
 //! `tests/findings.rs`: for every rule a run in which it speaks, and near misses in which it stays silent;
 //! `tests/thresholds.rs`: each threshold.
@@ -17,6 +17,7 @@
 mod chain;
 mod deadlock;
 mod rules;
+mod sleepers;
 mod unseen;
 mod weight;
 
@@ -44,7 +45,8 @@ const MATERIAL_TAIL_NS: u64 = 50_000_000;
 /// The findings of `report`, the one that explains the most waiting first.
 pub fn find(report: &RunReport) -> Vec<Finding> {
     let mut claims = Vec::new();
-    for process in &report.processes {
+    let sleepers: Vec<Vec<Lock>> = report.processes.iter().map(sleepers::joined).collect();
+    for (process, joined) in report.processes.iter().zip(&sleepers) {
         let sides: HashMap<(&str, u32), &Lock> = process
             .locks
             .iter()
@@ -53,7 +55,8 @@ pub fn find(report: &RunReport) -> Vec<Finding> {
             .collect();
         let cpu_wanted = cpu_wanted(process);
         let waited_only = report.holds == Some(Holds::Waited);
-        for lock in &process.locks {
+        let alone = process.locks.iter().filter(|lock| !lock.is_sleepers());
+        for lock in alone.chain(joined) {
             let readers = sides.get(&(lock.address.as_str(), lock.life)).copied();
             let subject = Subject {
                 lock,
@@ -207,12 +210,12 @@ const RARE: &str =
     "; these waits are rare: shorter ones would make single delays shorter, and hardly the run";
 
 fn chosen(claims: Vec<Claim>) -> Vec<Claim> {
-    let mut said: HashSet<(&str, u32, String)> = HashSet::new();
+    let mut said: HashSet<(&str, String)> = HashSet::new();
     let mut of_lock: HashMap<(u32, u64), usize> = HashMap::new();
     let mut chosen = Vec::new();
     for claim in claims {
         let of_this = of_lock.entry((claim.pid, claim.lock.id)).or_default();
-        if *of_this < MOST_OF_A_LOCK && said.insert((claim.rule, claim.pid, place(claim.lock))) {
+        if *of_this < MOST_OF_A_LOCK && said.insert((claim.rule, place(claim.lock))) {
             *of_this += 1;
             chosen.push(claim);
         }
@@ -223,14 +226,20 @@ fn chosen(claims: Vec<Claim>) -> Vec<Claim> {
     chosen
 }
 
-/// How many locks the process of `claim` has of the kind and site of its lock.
-fn alike(report: &RunReport, claim: &Claim) -> usize {
+/// That there are several locks of the kind, class and site of the one of `claim`, in how many processes.
+fn alike(report: &RunReport, claim: &Claim) -> String {
     let lock = claim.lock;
-    let of_process = report.processes.iter().filter(|process| process.pid == claim.pid);
-    let same = |other: &&Lock| other.kind == lock.kind && other.site == lock.site;
-    lock.site
-        .as_ref()
-        .map_or(1, |_| of_process.flat_map(|process| &process.locks).filter(same).count())
+    let key = |lock: &'_ Lock| (lock.kind, lock.class);
+    let same = |other: &&Lock| key(other) == key(lock) && other.site == lock.site;
+    let count = |process: &Process| process.locks.iter().filter(same).count();
+    let counts = report.processes.iter().filter(|_| lock.site.is_some()).map(count);
+    let counts: Vec<usize> = counts.filter(|&count| count > 0).collect();
+    let one_of = uncontended_figures::count(counts.iter().sum::<usize>() as u64);
+    match counts.len() {
+        2.. => format!(", one of {one_of} in {} processes", counts.len()),
+        1 if counts[0] > 1 => format!(", one of {one_of}"),
+        _ => String::new(),
+    }
 }
 
 /// The rule of waits that did not end.
@@ -257,12 +266,7 @@ pub fn tried_by(report: &RunReport) -> Option<String> {
 
 fn finding(report: &RunReport, claim: Claim) -> Finding {
     let lock = claim.lock;
-    let alike = alike(report, &claim);
-    let one_of = if alike > 1 {
-        format!(", one of {}", uncontended_figures::count(alike as u64))
-    } else {
-        String::new()
-    };
+    let one_of = alike(report, &claim);
     let share = claim.share.map_or_else(String::new, |share| {
         format!(
             ", waits take {} of the threads' time",

@@ -4,7 +4,8 @@
 use super::rules::{MOSTLY_IDLE, NO_CPU, Said, cause, without_cpu};
 use super::{Subject, fourth};
 use crate::rows::idle_share;
-use crate::run::{Distribution, IdleCause, Kind, Lock};
+use crate::run::{Blame, Distribution, IdleCause, Kind, Lock};
+use crate::terminal::several;
 use uncontended_figures::{count, duration, number, percent};
 
 /// Less waiting in all is not worth a finding in the shortest of runs.
@@ -115,6 +116,11 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
     let free = idle_share(lock).unwrap_or(0.0);
     let advice = if let Some(passing) = passing(lock) {
         passing
+    } else if is_unknown(lock) {
+        format!(
+            "who had it then was not seen; threads waited in {}: take it less often there, or split it",
+            waiter(lock)
+        )
     } else if free < MOSTLY_IDLE {
         let held = held_ns.map_or_else(String::new, |ns| {
             let share = subject.held_for(ns as f64 / subject.wall_ns.max(1) as f64);
@@ -127,8 +133,8 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "its {} threads waited {} for it, {} at a time on average; {advice}{but}",
-            count(u64::from(lock.threads)),
+            "its {} waited {} for it, {} at a time on average; {advice}{but}",
+            several(u64::from(lock.threads), "thread", "threads"),
             duration(wait.total),
             number(queue),
         ),
@@ -149,19 +155,35 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
 /// What to do about a lock of which only the waits and wakeups are seen.
 fn passing(lock: &Lock) -> Option<String> {
     let first = lock.ended_by.first()?;
-    let code = first.site.as_ref().map_or_else(|| "unknown code".to_owned(), crate::rows::code);
+    let code = |site| crate::rows::code_in(site, Some(&first.stack));
+    let code = first.site.as_ref().map_or_else(|| "unknown code".to_owned(), code);
     let share = percent(first.share);
-    Some(match lock.kind {
-        Kind::Futex => {
-            format!(
-                "{share} of the waiting ended when {code} released it: hold it for less there, or split it"
-            )
-        }
-        _ => format!(
+    Some(if lock.is_given_back() {
+        format!(
+            "{share} of the waiting ended when {code} released it: hold it for less there, or split it"
+        )
+    } else {
+        format!(
             "threads pass it on as they do a lock, and {share} of the waiting ended when {code} passed it on: let it have \
              it for less, or share less"
-        ),
+        )
     })
+}
+
+/// Whether most of the waiting for a lock has no known cause.
+fn is_unknown(lock: &Lock) -> bool {
+    let most = |blame: Blame| {
+        let known_ns = blame.held_ns.saturating_add(blame.ended_ns).saturating_add(blame.idle_ns);
+        blame.unknown_ns > known_ns
+    };
+    lock.blame.is_some_and(most)
+}
+
+/// The code that waited the most.
+fn waiter(lock: &Lock) -> String {
+    let first = lock.waited_in.first();
+    let code = first.and_then(|at| Some(crate::rows::code_in(at.site.as_ref()?, Some(&at.stack))));
+    code.unwrap_or_else(|| "unrecorded code".to_owned())
 }
 
 /// What to do about waits for a lock that is mostly free. Shorter holds would not help.

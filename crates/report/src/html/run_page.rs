@@ -82,7 +82,7 @@ pub fn run_page(report: &RunReport) -> String {
 
 /// The code that made threads wait, and what the slowest spans waited for.
 fn culprits(mut page: Page, report: &RunReport) -> Page {
-    if !report.culprits.is_empty() {
+    if !report.culprits.is_empty() || crate::terminal::unseen(report).is_some() {
         let remark = format!("Code, {}.", ranked(report));
         page = page.section("Culprits", &remark, &sections::culprits(report));
     }

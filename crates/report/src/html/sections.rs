@@ -39,7 +39,7 @@ pub(super) fn culprits(report: &RunReport) -> Markup {
         ["gain at most", "on the path", "share", "total", "where", "what", "waits", "longest"];
     let first = headings.len() - rows.iter().map(Vec::len).max().unwrap_or(0);
     html! {
-        (table(&headings[first..], &rows))
+        @if !rows.is_empty() { (table(&headings[first..], &rows)) }
         @for rest in unseen(report).into_iter().chain(why_by_waiting(report)) { p class="more" { (rest) } }
     }
 }

@@ -17,6 +17,18 @@ pub struct Blame {
     pub unknown_ns: u64,
 }
 
+impl Blame {
+    /// The parts of both.
+    pub(crate) fn and(self, other: Blame) -> Self {
+        Blame {
+            held_ns: self.held_ns.saturating_add(other.held_ns),
+            ended_ns: self.ended_ns.saturating_add(other.ended_ns),
+            idle_ns: self.idle_ns.saturating_add(other.idle_ns),
+            unknown_ns: self.unknown_ns.saturating_add(other.unknown_ns),
+        }
+    }
+}
+
 /// What a wait was spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -4,7 +4,7 @@ use super::{Options, heading};
 use crate::code::base;
 use crate::findings::cause;
 use crate::rows;
-use crate::run::{Blamed, BlamedKind, Frame, GAINS, IdleCause, Kind, Process, RankedBy, RunReport};
+use crate::run::{Blamed, BlamedKind, Frame, GAINS, IdleCause, Lock, Process, RankedBy, RunReport};
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::wrap;
@@ -90,8 +90,14 @@ pub(crate) fn unseen(report: &RunReport) -> Option<String> {
     let sentence = || {
         format!("{share} of that waiting has no known cause: who held the lock then was not seen.")
     };
+    // Of a run without culprits, it is worth a sentence if much of the run was waited for.
+    let of_run = contended_ns(report) as f64 / report.wall_ns.max(1) as f64;
+    let mut locks = report.processes.iter().flat_map(|process| &process.locks);
+    let mut is_divided =
+        || locks.any(|lock| lock.class.is_caused_by_holders() && lock.blame.is_some());
+    let is_much = !report.culprits.is_empty() || of_run >= MUCH && is_divided();
     // What `--only` leaves out is not unseen.
-    (report.only.is_none() && seen <= 1.0 - MUCH).then(sentence)
+    (report.only.is_none() && is_much && seen <= 1.0 - MUCH).then(sentence)
 }
 
 /// Where the culprit is, and what it does.
@@ -101,7 +107,7 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
     let place = match (&culprit.site, culprit.kind) {
         (Some(frame), _) => match own_code(report, culprit, frame) {
             Some(own) => format!("{} ← {}", rows::code(frame), rows::code(own)),
-            None => rows::code(frame),
+            None => rows::code_in(frame, Some(&culprit.stack)),
         },
         (None, BlamedKind::Idle) => lock.map_or_else(|| "–".to_owned(), rows::place),
         (None, BlamedKind::Hold | BlamedKind::Wake) => "code not recorded".to_owned(),
@@ -119,7 +125,7 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
     };
     let what = match culprit.kind {
         BlamedKind::Hold => format!("holds {locks}"),
-        BlamedKind::Wake if lock.is_some_and(|lock| lock.kind == Kind::Futex) => {
+        BlamedKind::Wake if lock.is_some_and(Lock::is_given_back) => {
             format!("releases {locks}")
         }
         BlamedKind::Wake => format!("passes {locks} on"),
@@ -165,13 +171,14 @@ pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> S
         table.row([gain, on_path, figures::percent(culprit.share), total, place, what]);
         is_empty = false;
     }
-    if is_empty {
+    let rest: Vec<String> = unseen(report).into_iter().chain(why_by_waiting(report)).collect();
+    if is_empty && rest.is_empty() {
         return String::new();
     }
     if report.ranked_by == RankedBy::Wait {
         [GAIN, ON_PATH].into_iter().for_each(|title| table.drop_column(title));
     }
-    let rest = unseen(report).into_iter().chain(why_by_waiting(report));
-    let rest: String = rest.map(|rest| wrap(&rest, "  ", options.width)).collect();
-    heading("Culprits", ranked(report), options, paint) + &table.text(options.width, paint) + &rest
+    let table = if is_empty { String::new() } else { table.text(options.width, paint) };
+    let rest: String = rest.iter().map(|rest| wrap(rest, "  ", options.width)).collect();
+    heading("Culprits", ranked(report), options, paint) + &table + &rest
 }

@@ -3,7 +3,7 @@
 use super::{Options, Paint, heading};
 use crate::rows::{self, Row, place};
 use crate::run::{
-    Blamed, Distribution, Frame, IdleCause, Kind, Lock, RunReport, WorstIdle, WorstWait,
+    Blame, Blamed, Distribution, Frame, IdleCause, Kind, Lock, RunReport, WorstIdle, WorstWait,
 };
 use uncontended_figures as figures;
 use uncontended_figures::text::{fit, wrap};
@@ -39,7 +39,7 @@ fn longest_wait(row: &Row, options: &Options, paint: Paint) -> String {
     let waits = of(row.wait.as_ref(), "wait", "waits");
     let remark = format!("{waits}{}{}  {}", lost(row), member(row, lock), place(lock));
     let has_holds = !matches!(row.kind(), Kind::Condition | Kind::Barrier | Kind::Futex);
-    let is_held = has_holds && lock.ended_by.is_empty();
+    let is_held = has_holds && lock.ended_by.is_empty() && lock.like.is_none();
     let text = heading(&name, &remark, options, paint) + &wait(worst, is_held, options, paint);
     let both = both_ends(lock).into_iter();
     both.fold(text, |text, line| text + &wrap(&line, "  ", options.width))
@@ -53,16 +53,18 @@ const LEAST: f64 = 0.005;
 /// The code in which most of the waiting for a lock was, and the code that held it or ended the waits, a line each. One
 /// place that waited is the stack above.
 pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
-    type Place<'a> = (f64, Option<&'a Frame>);
+    type Place<'a> = (f64, Option<&'a Frame>, &'a [Frame]);
     fn of(blamed: &[Blamed]) -> Vec<Place<'_>> {
-        blamed.iter().map(|by| (by.share, by.site.as_ref())).collect()
+        blamed.iter().map(|by| (by.share, by.site.as_ref(), &by.stack[..])).collect()
     }
-    let waited: Vec<Place> = lock.waited_in.iter().map(|at| (at.share, at.site.as_ref())).collect();
+    let waited = lock.waited_in.iter().map(|at| (at.share, at.site.as_ref(), &at.stack[..]));
+    let waited: Vec<Place> = waited.collect();
     let waited = if waited.len() > 1 { waited } else { Vec::new() };
     let line = |how: &str, places: &[Place]| {
-        let named = places.iter().filter(|(share, _)| *share >= LEAST).take(PLACES);
-        let words = named.map(|&(share, site)| {
-            let code = site.map_or_else(|| "unrecorded code".to_owned(), rows::code);
+        let named = places.iter().filter(|(share, ..)| *share >= LEAST).take(PLACES);
+        let words = named.map(|&(share, site, stack)| {
+            let code = |site| rows::code_in(site, Some(stack));
+            let code = site.map_or_else(|| "unrecorded code".to_owned(), code);
             format!("{code} ({})", figures::percent(share))
         });
         let words: Vec<String> = words.collect();
@@ -75,7 +77,16 @@ pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
         (format!("#{id} was held meanwhile by"), of(&lock.held_by)),
         (format!("waits for #{id} were ended by"), of(&lock.ended_by)),
     ];
-    sides.iter().filter_map(|(how, places)| line(how, places)).collect()
+    let unseen = (is_unexplained(lock)).then(|| {
+        format!("who made threads wait for #{id} was not seen: another process, or code that is not observed")
+    });
+    sides.iter().filter_map(|(how, places)| line(how, places)).chain(unseen).collect()
+}
+
+/// Whether nothing is known of why threads waited for a lock of which only waits and wakeups are seen.
+fn is_unexplained(lock: &Lock) -> bool {
+    let is_all = |blame: Blame| blame.held_ns == 0 && blame.ended_ns == 0 && blame.idle_ns == 0;
+    lock.like.is_some() && lock.blame.is_some_and(is_all)
 }
 
 fn longest_idle(row: &Row, options: &Options, paint: Paint) -> String {
