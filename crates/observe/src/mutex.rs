@@ -53,7 +53,11 @@ fn wait(mutex: *mut Object, caller: Caller, limit: Limit, lock: impl Fn() -> c_i
     let blocked = deadline::blocked(at, row, limit);
     let result = lock();
     if is_ours(result) {
-        blocked.acquired();
+        if result == EOWNERDEAD {
+            blocked.inherited()
+        } else {
+            blocked.acquired()
+        }
         at.took(row, limit == Limit::Never);
     } else {
         blocked.gave_up();

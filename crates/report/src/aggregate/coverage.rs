@@ -88,6 +88,7 @@ pub(super) fn coverage(
     }
     let not_recording = not_recording(facts, record);
     unseen.extend(not_recording_lines(&not_recording));
+    unseen.extend(apart(processes));
     unseen.extend(kernel_gaps(processes));
     unseen.extend(unnamed(processes));
     let share = match &facts.futex {
@@ -114,6 +115,15 @@ pub(super) fn coverage(
         futex_sites,
         more: BTreeMap::new(),
     }
+}
+
+/// Locks that other processes may use, in which they could not be recognised.
+fn apart(processes: &[Process]) -> Option<String> {
+    let locks = processes.iter().flat_map(|process| &process.locks);
+    let apart = locks.filter(|lock| lock.is_apart()).count() as u64;
+    let text = "Locks shared with other processes that could not be recognised there (the kernel may not be asked, or \
+        did not say what is mapped), so that their idle time and other processes' holds are unknown";
+    (apart > 0).then(|| format!("{text}: {}.", uncontended_figures::count(apart)))
 }
 
 /// What the kernel did not provide for some threads.

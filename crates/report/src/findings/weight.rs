@@ -42,7 +42,7 @@ fn from(times: &Distribution, from_ns: u64) -> (u64, u64) {
 
 /// Whether the holders can have been without a CPU for most of `held_ns`. They cannot if all threads together were not.
 fn may_be_preempted(subject: &Subject, held_ns: u64) -> bool {
-    let threads = || subject.process.threads.iter().map(|thread| thread.runnable_ns);
+    let threads = || subject.threads().map(|thread| thread.runnable_ns);
     let wanted = threads().flatten().fold(0, u64::saturating_add);
     threads().any(|ns| ns.is_none()) || wanted as f64 >= MOST * held_ns as f64
 }
