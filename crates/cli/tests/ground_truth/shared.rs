@@ -23,6 +23,11 @@ fn a_process_that_died_with_a_lock_is_to_blame() {
     check_with("shared_robust", &[], 0);
 }
 
+#[test]
+fn what_one_process_waits_for_another_ends() {
+    check_with("shared_queue", &[], 0);
+}
+
 /// Whether a line of coverage says that shared locks could not be recognised.
 fn says_apart(report: &Value) -> bool {
     let lines = report["coverage"]["unseen"].as_array().expect("lines").iter();
