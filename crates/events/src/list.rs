@@ -19,8 +19,8 @@ pub fn count(lock: &Lock) -> u32 {
 }
 
 /// Whether threads of several processes may wait for the lock.
-fn is_joined(lock: &Lock) -> bool {
-    lock.sharing.load(Relaxed) == sharing::JOINED
+pub(crate) fn is_joined(lock: &Lock) -> bool {
+    matches!(lock.sharing.load(Relaxed), sharing::JOINED | sharing::JOINED_IN_PART)
 }
 
 /// Whether a thread in the list of the lock wants to share it.

@@ -6,11 +6,11 @@ use common::{At, ROOM, another, image, recorder};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::{self, Blocked};
 use uncontended_events::generations::{self, created_shared, enter_shared};
-use uncontended_events::sharing::{Location, Sharing};
+use uncontended_events::sharing::{Location, Sharing, had, unseen};
 use uncontended_events::site::Row;
 use uncontended_events::waiters::{self, Side, Wait};
 use uncontended_trace::layout::kind::{MUTEX, SEMAPHORE};
-use uncontended_trace::layout::{ARRIVALS, Lock, Place, sharing};
+use uncontended_trace::layout::{ARRIVALS, Lock, Place, Thread, sharing};
 
 const HERE: Location = Location { device: 1, inode: 7, offset: 640 };
 
@@ -107,6 +107,44 @@ fn a_holder_in_another_process_is_to_blame() {
     let cold = events::cold(waiter.recorder, wanted.cell).unwrap();
     assert_eq!(cold.wait_free.load(Relaxed), 120);
     assert_eq!(cold.idle_total.load(Relaxed), 120);
+}
+
+#[test]
+fn a_holder_that_no_process_of_the_record_has_is_noted() {
+    let [first, second] = two();
+    let of_second = second.recorder.thread;
+    of_second.tid.store(20, Relaxed);
+    let (own, other) = (enter(first, 64, HERE), enter(second, 640, HERE));
+    let lock = own.lock;
+    first.set(100);
+    let sharing_after = |held_by: u32, then: &dyn Fn()| {
+        let unseen = unseen(first, lock, || held_by);
+        then();
+        had(first.recorder, lock, unseen);
+        lock.sharing.load(Relaxed)
+    };
+    assert_eq!(sharing_after(20, &|| {}), sharing::JOINED, "of the other process");
+    assert_eq!(sharing_after(0, &|| {}), sharing::JOINED, "not known");
+    events::acquired(second, other);
+    assert_eq!(sharing_after(40, &|| {}), sharing::JOINED, "as the record says, it is held");
+    assert_eq!(events::release(second, other, || true, || 0), 0);
+    // A thread that has yet to record that it has the lock.
+    let (_, late) = first.recorder.arena.make::<Thread>().unwrap();
+    let comes_late = || {
+        late.tid.store(30, Relaxed);
+        late.start_ticks.store(110, Relaxed);
+        let unit = first.recorder.arena.unit_of(late);
+        first.recorder.arena.push::<Thread>(&second.recorder.process.threads, unit);
+    };
+    assert_eq!(sharing_after(30, &comes_late), sharing::JOINED);
+    // It was there before and has not used the lock: a program that it executed since.
+    late.start_ticks.store(90, Relaxed);
+    assert_eq!(sharing_after(30, &|| {}), sharing::JOINED_IN_PART);
+    lock.sharing.store(sharing::JOINED, Relaxed);
+    assert_eq!(sharing_after(40, &|| {}), sharing::JOINED_IN_PART);
+    assert_eq!(sharing_after(20, &|| {}), sharing::JOINED_IN_PART, "for good");
+    let private = enter_shared(first, 128, MUTEX, || Sharing::Private).unwrap().lock;
+    assert!(unseen(first, private, || panic!("it is private")).is_none());
 }
 
 #[test]

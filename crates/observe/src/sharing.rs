@@ -7,16 +7,19 @@
 //! is its process's own. Where the kernel may not be asked, the lock is apart. A spinlock has no such attribute: only
 //! its memory tells, and its initialisation.
 //! # State
-//! ATTRIBUTES: for each kind of object, which bits of which word the attribute sets. [`prepare`] finds out by making
-//! an object with it and one without it, since C libraries differ.
+//! ATTRIBUTES: for each kind of object, which bits of which word the attribute sets; HOLDERS: of mutexes and read-write
+//! locks, the word with the number of the thread that holds it alone. [`prepare`] finds out by making an object with
+//! the attribute and one without it, and by taking one, since C libraries differ.
 //! # Invariants
 //! I1: an object is at least as long as the word of its attribute is far from its beginning, and aligned as that.
 //! # Evidence
-//! `tests/programs`: `shared_locks.c`, `shared_apart.c`.
+//! `tests/programs`: `shared_locks.c`, `shared_apart.c`, `shared_unseen.c`.
 
 use crate::host::{self, Object};
-use crate::kernel::{Descriptor, Mapped};
+use crate::kernel::{self, Descriptor, Mapped};
 use crate::{module, sandbox};
+use libc::{c_int, c_void};
+use std::ptr::null;
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
 use uncontended_events::sharing::{Location, Sharing};
 use uncontended_trace::layout::{READERS, kind};
@@ -72,13 +75,67 @@ pub(crate) fn prepare() {
         pthread_barrier_init (1));
     // SAFETY: room for a semaphore (P1).
     learn(kind::SEMAPHORE, |object, shared| unsafe { host::sem_init(object, shared, 1) } == 0);
+    learn_holder(
+        &HOLDERS[0],
+        host::pthread_mutex_init,
+        host::pthread_mutex_trylock,
+        host::pthread_mutex_unlock,
+    );
+    learn_holder(
+        &HOLDERS[1],
+        host::pthread_rwlock_init,
+        host::pthread_rwlock_trywrlock,
+        host::pthread_rwlock_unlock,
+    );
 }
+
+/// For mutexes and read-write locks, the number of the word that has its holder's number, plus one; 0 if unknown.
+static HOLDERS: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+
+/// Finds out in which word of an object, made and then taken by these functions, the holder's number is.
+fn learn_holder(
+    holder: &AtomicU32,
+    make: unsafe fn(*mut Object, *const c_void) -> c_int,
+    take: unsafe fn(*mut Object) -> c_int,
+    leave: unsafe fn(*mut Object) -> c_int,
+) {
+    let mut room = Room([0; WORDS]);
+    let object = (&raw mut room).cast();
+    // SAFETY: room for an object (P1).
+    if unsafe { make(object, null()) } != 0 {
+        return;
+    }
+    // SAFETY: the object just made (P1).
+    let taken = unsafe { take(object) } == 0;
+    let number = kernel::thread_id();
+    let mut words = (1..).zip(room.0).filter(|&(_, word)| word == number);
+    if let (Some((word, _)), None, true) = (words.next(), words.next(), taken) {
+        holder.store(word, Relaxed);
+    }
+    // SAFETY: the object just taken (P1).
+    unsafe { leave(object) };
+}
+
+/// The number of the thread that holds a mutex, or a read-write lock alone, as the object says; 0 if none or unknown.
+///
+/// # Safety
+/// There is an object of `kind` at `object`.
+pub(crate) unsafe fn holder(object: *mut Object, kind: u8) -> u32 {
+    let word = HOLDERS[usize::from(kind != kind::MUTEX)].load(Relaxed);
+    let Some(word) = word.checked_sub(1) else { return 0 };
+    // SAFETY: a word of the object, by the contract (I1), that is only ever used atomically.
+    unsafe { &*object.cast::<AtomicU32>().wrapping_add(word as usize) }.load(Relaxed)
+}
+
+/// Words of the longest object.
+const WORDS: usize = 16;
+
+/// Room for any object.
+#[repr(align(16))]
+struct Room([u32; WORDS]);
 
 /// Makes a shared object and a private one, which need no end, and compares them.
 fn learn(kind: u8, make: impl Fn(*mut Object, i32) -> bool) {
-    const WORDS: usize = 16;
-    #[repr(align(16))]
-    struct Room([u32; WORDS]);
     let (mut private, mut shared) = (Room([0; WORDS]), Room([0; WORDS]));
     let made = make((&raw mut private).cast(), libc::PTHREAD_PROCESS_PRIVATE)
         && make((&raw mut shared).cast(), libc::PTHREAD_PROCESS_SHARED);

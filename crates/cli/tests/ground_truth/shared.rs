@@ -33,7 +33,15 @@ fn says_apart(report: &Value) -> bool {
     let lines = report["coverage"]["unseen"].as_array().expect("lines").iter();
     lines
         .filter_map(Value::as_str)
-        .any(|line| line.starts_with("Locks shared with other processes"))
+        .any(|line| line.starts_with("Locks shared with processes that were not observed"))
+}
+
+#[test]
+fn holds_of_a_process_that_is_not_observed_are_no_idle_time() {
+    for how in ["mutex", "rwlock"] {
+        let report = check_with("shared_unseen", &[how], 0);
+        assert!(says_apart(&report), "{how}: {:#}", report["coverage"]);
+    }
 }
 
 #[test]

@@ -121,8 +121,8 @@ pub(super) fn coverage(
 fn apart(processes: &[Process]) -> Option<String> {
     let locks = processes.iter().flat_map(|process| &process.locks);
     let apart = locks.filter(|lock| lock.is_apart()).count() as u64;
-    let text = "Locks shared with other processes that could not be recognised there (the kernel may not be asked, or \
-        did not say what is mapped), so that their idle time and other processes' holds are unknown";
+    let text = "Locks shared with processes that were not observed, or in which they could not be recognised (the kernel \
+        may not be asked, or did not say what is mapped), so that when they were free is unknown";
     (apart > 0).then(|| format!("{text}: {}.", uncontended_figures::count(apart)))
 }
 

@@ -24,7 +24,9 @@ impl<'a> Joined<'a> {
         let locks = || record.processes.iter().flat_map(|image| &image.locks);
         let apart = locks().filter(|lock| lock.sharing == sharing::APART);
         let apart = apart.map(|lock| lock.kind).collect();
-        let shared = locks().filter(|lock| lock.sharing == sharing::JOINED).map(|lock| lock.unit);
+        let shared = locks()
+            .filter(|lock| matches!(lock.sharing, sharing::JOINED | sharing::JOINED_IN_PART))
+            .map(|lock| lock.unit);
         let shared: HashSet<u32> = shared.collect();
         let mut joined = Joined { apart, ..Joined::default() };
         if shared.is_empty() {
@@ -56,7 +58,8 @@ impl<'a> Joined<'a> {
 
     /// Whether a process may use this lock that is not known to.
     pub(super) fn is_apart(&self, lock: &LockRecord) -> bool {
-        lock.sharing != sharing::PRIVATE && self.apart.contains(&lock.kind)
+        let is_in_part = lock.sharing == sharing::JOINED_IN_PART;
+        is_in_part || lock.sharing != sharing::PRIVATE && self.apart.contains(&lock.kind)
     }
 
     /// The image that a stack is of.

@@ -10,6 +10,8 @@ pub mod sharing {
     pub const APART: u8 = 1;
     /// Processes share it: it is the lock of a [`Place`](super::Place) for all of them.
     pub const JOINED: u8 = 2;
+    /// The same, and a thread held it that is not in the record.
+    pub const JOINED_IN_PART: u8 = 4;
     /// No lock, but the address of one in a process: in no list.
     pub const ALIAS: u8 = 3;
 }
