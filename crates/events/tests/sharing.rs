@@ -42,17 +42,30 @@ fn one_place_is_one_lock_whatever_its_address() {
 
 #[test]
 fn places_that_differ_in_anything_have_locks_of_their_own() {
-    let [first, second] = two();
+    let others = if cfg!(miri) { 8 } else { 2500 };
+    let image = image(60 * others as u32 + 2 * ROOM);
+    let [first, second] = [image, another(image)].map(|image| At::new(recorder(image), 1));
     let one = enter(first, 64, HERE);
-    for (key, location) in [
-        (128, Location { device: 2, ..HERE }),
-        (192, Location { inode: 8, ..HERE }),
-        (256, Location { offset: 641, ..HERE }),
-    ] {
-        assert!(!std::ptr::eq(enter(second, key, location).lock, one.lock), "{location:?}");
+    // More than there are lists.
+    let mut locks: Vec<*const Lock> = vec![one.lock];
+    for other in 2..2 + others {
+        for (which, location) in [
+            Location { device: other, ..HERE },
+            Location { inode: 100 + other, ..HERE },
+            Location { offset: 1000 + other, ..HERE },
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            locks.push(enter(second, 64 * (10 + 3 * other + which as u64), location).lock);
+        }
     }
-    let other = enter_shared(second, 320, SEMAPHORE, || Sharing::At(HERE)).unwrap();
-    assert!(!std::ptr::eq(other.lock, one.lock), "another kind");
+    let count = locks.len();
+    locks.sort_unstable();
+    locks.dedup();
+    assert_eq!(locks.len(), count);
+    let other = enter_shared(second, 64, SEMAPHORE, || Sharing::At(HERE)).unwrap();
+    assert!(!std::ptr::eq(other.lock, one.lock) && !generations::is_dead(one.lock), "of two kinds");
 }
 
 #[test]

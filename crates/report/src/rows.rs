@@ -58,6 +58,14 @@ impl Row<'_> {
         others.filter(|&&pid| pid != self.pid).collect::<HashSet<_>>().len()
     }
 
+    /// Its process and, if others share its locks, how many: `123+2`.
+    pub fn pids(&self) -> String {
+        match self.others() {
+            0 => self.pid.to_string(),
+            others => format!("{}+{others}", self.pid),
+        }
+    }
+
     /// Kind of its locks.
     pub fn kind(&self) -> Kind {
         self.first().kind

@@ -51,7 +51,8 @@ fn may_be_preempted(subject: &Subject, held_ns: u64) -> bool {
 /// as long as they are. One unlucky moment is not enough: the fourth longest is long too.
 pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
-    let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
+    let hold = lock.hold_ns.as_ref().filter(|_| !lock.is_apart())?;
+    let wait = lock.wait_ns.as_ref()?;
     let long_ns = hold.p50.saturating_mul(LONG_TIMES_MEDIAN).max(LONG_NS);
     let (holds, held) = from(hold, long_ns);
     let (_, waited) = from(wait, long_ns);
