@@ -68,11 +68,9 @@ static inline pthread_t start(void *(*body)(void *), void *argument) {
 
 static inline pid_t my_tid(void) { return (pid_t)syscall(SYS_gettid); }
 
-/* Waits until thread `tid` of this process sleeps in the kernel. */
-static inline void await_asleep(const _Atomic pid_t *tid) {
-    char path[64], text[512];
-    while (*tid == 0) nap_ms(1);
-    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)*tid);
+/* Waits until the thread of this file of the kernel's is in `state`. */
+static inline void await_state(const char *path, char state) {
+    char text[512];
     for (int asleep = 0; asleep < 3;) {
         FILE *file = fopen(path, "r");
         REQUIRE(file != NULL);
@@ -81,8 +79,24 @@ static inline void await_asleep(const _Atomic pid_t *tid) {
         text[length] = 0;
         char *end = strrchr(text, ')');
         REQUIRE(end != NULL);
-        asleep = end[2] == 'S' ? asleep + 1 : 0;
+        asleep = end[2] == state ? asleep + 1 : 0;
         nap_ms(1);
     }
+}
+
+/* Waits until thread `tid` of this process sleeps in the kernel. */
+static inline void await_asleep(const _Atomic pid_t *tid) {
+    char path[64];
+    while (*tid == 0) nap_ms(1);
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)*tid);
+    await_state(path, 'S');
+}
+
+/* Waits until process `pid`, which has one thread, is in `state`: S sleeps, T is stopped. */
+static inline void await_process(const _Atomic pid_t *pid, char state) {
+    char path[64];
+    while (*pid == 0) nap_ms(1);
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)*pid);
+    await_state(path, state);
 }
 #endif

@@ -72,14 +72,15 @@ int main(void) {
     if (child == 0) {
         pthread_mutex_lock(shared);
         pthread_mutex_unlock(shared);
-        expect("mutex", shared, "acquisitions = 1");
-        expect("mutex", shared, "blocked = 1");
         _exit(0);
     }
     nap_ms(60);
     pthread_mutex_unlock(shared);
     int status;
     REQUIRE(waitpid(child, &status, 0) == child && status == 0);
-    expect("mutex", shared, "acquisitions = 1");
+    expect("mutex", shared, "shared = true");
+    expect("mutex", shared, "acquisitions = 2");
+    expect("mutex", shared, "blocked = 1");
+    expect("mutex", &robust, "shared = false");
     return 0;
 }

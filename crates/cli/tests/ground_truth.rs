@@ -4,6 +4,9 @@
 //! run`; of kind `culprit`, in the site of the first culprit, or in the path's figures of the function in brackets.
 //! Needs a C compiler, as linking Rust does.
 
+#[path = "ground_truth/shared.rs"]
+mod shared;
+
 use serde_json::Value;
 use std::process::{Command, Output};
 use uncontended_testkit::programs::Program;
@@ -102,6 +105,7 @@ impl Expectation {
             }),
             "=" if found.is_string() => *found == *self.value,
             "=" if found.is_null() => self.value == "null",
+            "=" if found.is_boolean() => found.as_bool() == self.value.parse().ok(),
             operator => {
                 let (Some(found), Ok(value)) = (found.as_i64(), self.value.parse::<i64>()) else {
                     return false;
@@ -251,9 +255,8 @@ programs! {
     address_reuse annotated barger blame_convoy blame_dies blame_gives_up blame_one_long blame_rwlock blame_signals
     blame_turns blame_two_holders blame_wrapped c11 cancelled_in_semaphore cancelled_mid_wait conditions
     constructor_waits coroutine fork_held fork_in_wait forked_bare free_but_off_cpu full_record futex held_for_life
-    holder_sleeps
-    late_destructors many many_keys no_frame_information own_close own_malloc passed_on plugin quiet_release
-    readers_starve_writer same_results sandbox semaphore_lock signal_handler_locks signal_jumps_out
+    holder_sleeps late_destructors many many_keys no_frame_information own_close own_malloc passed_on plugin
+    quiet_release readers_starve_writer same_results sandbox semaphore_lock signal_handler_locks signal_jumps_out
     signal_many_locks small_stack spin_and_barrier timed_out trylock_loop types vfork_exec wait_moves
     waiters_in_turn way_back
 }

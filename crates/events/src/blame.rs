@@ -23,7 +23,7 @@ use crate::chain::{self, NOTHING, PASSED_TO, Part};
 use crate::counter::add;
 pub use crate::free::{Free, close};
 use crate::list::CLAIMED;
-use crate::site::Recorder;
+use crate::site::{Recorder, Row};
 use crate::stacks;
 use crate::waiters;
 use uncontended_atomic::Ordering::{Relaxed, SeqCst};
@@ -69,6 +69,19 @@ pub fn caused_by_owner(recorder: &Recorder, lock: &Lock, now: u64) -> Option<Sha
     let owner: &Cell = recorder.arena.at(owner);
     let is_held = owner.depth.load(Relaxed) != 0;
     divided(recorder, owner, lock, now, false).filter(|_| is_held)
+}
+
+/// The thread of `row` has taken the lock at `now` from one that died with it, and is in the waiter list. It books what
+/// that one's hold cost all waiters. The thread must be marked as recording.
+pub(crate) fn died(recorder: &Recorder, row: Row, now: u64) {
+    let Row { cell, lock } = row;
+    // SeqCst: keeps this store before the loads of the list's slots in `divided` (I2).
+    lock.wanted_at.swap(now, SeqCst);
+    let inherited = &cell.inherited;
+    inherited.store(inherited.load(Relaxed).saturating_add(1), Relaxed);
+    if let Some(share) = caused_by_owner(recorder, lock, now) {
+        book(recorder, cell, share);
+    }
 }
 
 #[inline(always)]

@@ -300,6 +300,18 @@ impl<S: Site> Blocked<S> {
         drop(busy);
     }
 
+    /// The lock was taken from a thread that had died with it: what all waiters waited is in that one's hold.
+    #[cold]
+    pub fn inherited(self) {
+        let Blocked { at, row, .. } = self;
+        if at.is_here() {
+            let busy = at.begin();
+            blame::died(at.recorder(), row, at.ticks());
+            drop(busy);
+        }
+        self.acquired();
+    }
+
     /// The wait ended without the lock: its time ran out, or it was interrupted or cancelled.
     pub fn gave_up(self) {
         let Blocked { at, row, wait } = self;

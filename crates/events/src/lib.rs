@@ -3,13 +3,13 @@
 //! # Contract
 //! [`site`] is what the observer knows about the calling thread. Everything else is computed here from atomics in
 //! the record alone, so it can be unit-tested, explored by the model checker, and run under Miri. [`generations`]:
-//! which lock an address is; [`events`]: acquired, blocked, released; [`waiters`]: the waiters of a lock, and since
-//! when it could have been taken; [`blame`]: the holds they waited for, and what those waited for (`chain`);
-//! [`shared`]: the same of read-write locks; [`recent`]: of returns from condition variables; [`nested`]: the locks
-//! held when another was taken; [`rows`]: a thread's rows, found by address; [`calls`]: its calls, found by where
-//! they return to; [`stacks`]: the numbers of stacks; [`log`]: when each wait was; [`spans`]: what the program
-//! announces; [`maps`]: the kernel's list of a process's mappings. What the observer asks about the process around
-//! it: [`slots`], a table of modules; [`segments`], [`symbols`], [`deadline`].
+//! which lock an address is, in one process or ([`sharing`]) in several; [`events`]: acquired, blocked, released;
+//! [`waiters`]: the waiters of a lock, and since when it could have been taken; [`blame`]: the holds they waited for,
+//! and what those waited for (`chain`); [`shared`]: the same of read-write locks; [`recent`]: of returns from condition
+//! variables; [`nested`]: the locks held when another was taken; [`rows`]: a thread's rows, found by address;
+//! [`calls`]: its calls, found by where they return to; [`stacks`]: the numbers of stacks; [`log`]: when each wait was;
+//! [`spans`]: what the program announces; [`maps`]: the kernel's list of a process's mappings. What the observer asks
+//! about the process around it: [`slots`], a table of modules; [`segments`], [`symbols`], [`deadline`].
 //! # Evidence
 //! Unit tests next to each file, `tests/model.rs`, and `tests/programs` observed by `unc run`.
 
@@ -33,6 +33,7 @@ mod releases;
 pub mod rows;
 pub mod segments;
 pub mod shared;
+pub mod sharing;
 pub mod site;
 pub mod slots;
 pub mod spans;

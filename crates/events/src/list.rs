@@ -7,7 +7,7 @@
 
 use crate::site::Recorder;
 use uncontended_atomic::{AtomicU32, Ordering::*};
-use uncontended_trace::layout::{Lock, Thread, WaiterList, attention, units};
+use uncontended_trace::layout::{Lock, Process, Thread, WaiterList, attention, sharing, units};
 
 /// The content of a slot whose thread has yet to say on which side it waits.
 pub(crate) const CLAIMED: u64 = 1;
@@ -16,6 +16,11 @@ pub(crate) const CLAIMED: u64 = 1;
 #[inline(always)]
 pub fn count(lock: &Lock) -> u32 {
     lock.attention.load(Relaxed) & attention::WAITERS
+}
+
+/// Whether threads of several processes may wait for the lock.
+pub(crate) fn is_joined(lock: &Lock) -> bool {
+    matches!(lock.sharing.load(Relaxed), sharing::JOINED | sharing::JOINED_IN_PART)
 }
 
 /// Whether a thread in the list of the lock wants to share it.
@@ -71,12 +76,17 @@ pub(crate) fn earliest(recorder: &Recorder, lock: &Lock) -> Option<u64> {
     if list.unplaced.load(Acquire) == 0 {
         return earliest;
     }
-    earliest.into_iter().chain(unplaced(recorder, recorder.arena.unit_of(lock))).min()
+    let own = unplaced(recorder, recorder.process, lock);
+    let processes = recorder.arena.list::<Process>(&recorder.arena.header().processes);
+    let others = processes.filter(|_| is_joined(lock));
+    let others = others.filter_map(|(_, process)| unplaced(recorder, process, lock));
+    earliest.into_iter().chain(own).chain(others).min()
 }
 
-/// The earliest arrival among the threads that wait for the lock without a slot.
-fn unplaced(recorder: &Recorder, lock_unit: u32) -> Option<u64> {
-    let threads = recorder.arena.list::<Thread>(&recorder.process.threads);
+/// The earliest arrival among the threads of a process that wait for the lock without a slot.
+fn unplaced(recorder: &Recorder, process: &Process, lock: &Lock) -> Option<u64> {
+    let lock_unit = recorder.arena.unit_of(lock);
+    let threads = recorder.arena.list::<Thread>(&process.threads);
     // EDGE since (acquire): the arrival of this wait.
     let waiting = threads.filter(|(_, thread)| thread.waits_for.load(Acquire) == lock_unit);
     waiting.map(|(_, thread)| thread.waits_since.load(Relaxed)).min()

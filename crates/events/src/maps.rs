@@ -16,6 +16,8 @@ pub struct Mapping<'a> {
     pub readable: bool,
     /// Whether it is executable.
     pub executable: bool,
+    /// Whether what is written to it changes the file, and other processes see it.
+    pub shared: bool,
     /// Its offset in the file.
     pub offset: usize,
     /// Device and inode, as text.
@@ -36,8 +38,17 @@ impl<'a> Mapping<'a> {
         let inode = rest[device + 1..].iter().position(|&byte| byte == b' ');
         let (file, path) = rest.split_at(inode.map_or(rest.len(), |inode| device + 1 + inode));
         let (readable, executable) = (permissions[0] == b'r', permissions[2] == b'x');
+        let shared = permissions[3] == b's';
         let path = path.trim_ascii_start();
-        Some(Mapping { start, end, readable, executable, offset, file, path })
+        Some(Mapping { start, end, readable, executable, shared, offset, file, path })
+    }
+
+    /// Its device (the higher half is the major number) and inode.
+    pub fn device_and_inode(&self) -> Option<(u64, u64)> {
+        let (major, rest) = number(self.file)?;
+        let (minor, rest) = number(rest.strip_prefix(b":")?)?;
+        let inode = str::from_utf8(rest.strip_prefix(b" ")?).ok()?.parse().ok()?;
+        Some(((major as u64) << 32 | minor as u64, inode))
     }
 
     /// Whether code may have been loaded from it. Heaps and stacks also have names.

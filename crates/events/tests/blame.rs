@@ -171,6 +171,21 @@ fn a_hold_that_nobody_waits_for_is_not_timed_by_default() {
 }
 
 #[test]
+fn a_hold_that_ends_with_its_thread_is_the_dead_ones() {
+    let [holder, heir, other] = parties();
+    holder.takes(10);
+    let (first, second) = (heir.waits(20), other.waits(25));
+    heir.at.set(50);
+    first.inherited();
+    assert_eq!(heir.row.cell.inherited.load(Relaxed), 1);
+    assert_eq!(heir.caused(), [(1, 55, 2, 1, 40)], "of both, until it was taken");
+    heir.releases(60);
+    other.gets(second, 61);
+    assert_eq!(heir.caused(), [(1, 55, 2, 1, 40), (2, 10, 1, 1, 10)]);
+    assert_eq!((heir.waited(), other.waited(), other.free()), (30, 36, 1));
+}
+
+#[test]
 fn a_holder_that_waits_passes_that_part_on() {
     let [head, middle, last, holder] = parties();
     let other = |party: Party| Party { row: party.at.row(128), ..party };

@@ -5,10 +5,11 @@
 
 mod common;
 
-use common::{At, ROOM, image, recorder};
+use common::{At, ROOM, another, image, recorder};
 use uncontended_atomic::{AtomicUsize, Ordering::Relaxed, UnsafeCell};
 use uncontended_events::blame::{self, Share};
 use uncontended_events::events::{self, Blocked};
+use uncontended_events::sharing::{Location, Sharing};
 use uncontended_events::site::Row;
 use uncontended_events::slots::{Slots, Stamp};
 use uncontended_events::waiters::{self, Side, Wait};
@@ -83,6 +84,34 @@ fn created_again() -> impl Fn() + 'static {
 #[test]
 fn a_lock_that_is_created_again_is_the_only_one_alive() {
     holds(created_again);
+}
+
+/// A thread of each of two processes meets the second lock at a place where they share one.
+fn first_meeting_of_processes() -> impl Fn() + 'static {
+    let image = image(ROOM);
+    let images = [image, another(image)];
+    let threads = images.map(|image| At::new(recorder(image), 10));
+    let enter = |(at, key)| {
+        let location = Location { device: 1, inode: 2, offset: 3 };
+        generations::enter_shared(at, key, MUTEX, || Sharing::At(location)).unwrap()
+    };
+    let met = [(threads[0], 64), (threads[1], 128)];
+    met.map(enter);
+    generations::destroyed(threads[0].recorder, 64);
+    move || {
+        let rows = met.map(|met| spawn(move || enter(met)));
+        let rows = rows.map(|row| row.join().unwrap());
+        assert!(std::ptr::eq(rows[0].lock, rows[1].lock), "one lock");
+        assert_eq!(rows[0].lock.kind.load(Relaxed), MUTEX);
+        let listed = images.map(|(arena, image)| arena.list::<Lock>(&image.locks).count());
+        assert_eq!(listed.iter().sum::<usize>(), 2, "the old one and it, each in one list");
+        assert_eq!(rows[0].lock.generation.load(Relaxed), 1);
+    }
+}
+
+#[test]
+fn two_processes_that_meet_a_lock_at_once_see_one() {
+    holds(first_meeting_of_processes);
 }
 
 /// Two threads with equal stacks; one of them also has another.

@@ -6,6 +6,8 @@
 
 use crate::caller::Caller;
 use crate::local::{self, Here, Local, current};
+use crate::sharing;
+use uncontended_events::sharing::Sharing;
 use uncontended_events::site::{Row, Site};
 use uncontended_events::{events, generations, passing};
 
@@ -42,7 +44,9 @@ pub(crate) fn row(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
 fn enter(key: u64, kind: u8, caller: Caller) -> Option<Row> {
     let at = here(caller)?;
     let busy = at.begin();
-    let row = generations::enter(at, key, kind)?;
+    // SAFETY: an object of the program, in a call about it (P1, P2).
+    let sharing = || unsafe { sharing::of(key, kind) };
+    let row = generations::enter_shared(at, key, kind, sharing)?;
     at.local.remember(key, kind, row);
     drop(busy);
     Some(row)
@@ -67,9 +71,19 @@ pub(crate) fn wakes(key: u64, kind: u8, one: bool, caller: Caller) {
 
 /// The program created a lock of `kind` at `key`.
 pub(crate) fn created(key: u64, kind: u8, caller: Caller) {
+    // SAFETY: an object of the program, in a call about it (P1, P2).
+    created_with(key, kind, || unsafe { sharing::of(key, kind) }, caller);
+}
+
+/// The same of one that only this process uses.
+pub(crate) fn created_private(key: u64, kind: u8, caller: Caller) {
+    created_with(key, kind, || Sharing::Private, caller);
+}
+
+fn created_with(key: u64, kind: u8, sharing: impl FnOnce() -> Sharing, caller: Caller) {
     if let Some(at) = here(caller) {
         let busy = at.begin();
-        generations::created(at, key, kind);
+        generations::created_shared(at, key, kind, sharing());
         drop(busy);
     }
 }

@@ -61,6 +61,60 @@ impl Descriptor {
     }
 }
 
+/// What is mapped at an address.
+#[derive(Clone, Copy)]
+pub(crate) struct Mapped {
+    /// Whether other processes see what is written there.
+    pub(crate) is_shared: bool,
+    /// The device of the file: the higher half is the major number.
+    pub(crate) device: u64,
+    /// The file's number on it.
+    pub(crate) inode: u64,
+    /// The offset in the file.
+    pub(crate) offset: u64,
+}
+
+/// The kernel's `struct procmap_query`.
+#[repr(C)]
+#[derive(Default)]
+struct Query {
+    bytes: u64,
+    how: u64,
+    address: u64,
+    start: u64,
+    end: u64,
+    flags: u64,
+    page: u64,
+    offset: u64,
+    inode: u64,
+    major: u32,
+    minor: u32,
+    name_bytes: u32,
+    build_id_bytes: u32,
+    name: u64,
+    build_id: u64,
+}
+
+impl Descriptor {
+    /// What is mapped at `address`, of `/proc/self/maps`; none before Linux 6.11.
+    pub(crate) fn mapped(&self, address: usize) -> Option<Mapped> {
+        const PROCMAP_QUERY: usize = 0xc068_6611;
+        const SHARED: u64 = 8;
+        const _: () = assert!(size_of::<Query>() == PROCMAP_QUERY >> 16 & 0x3fff);
+        let mut query =
+            Query { bytes: size_of::<Query>() as u64, address: address as u64, ..Query::default() };
+        let arguments = [self.0 as usize, PROCMAP_QUERY, (&raw mut query) as usize, 0, 0, 0];
+        // SAFETY: a query of that size, which the kernel answers in place (L2).
+        unsafe { call(libc::SYS_ioctl, arguments) }.ok()?;
+        Some(Mapped {
+            is_shared: query.flags & SHARED != 0,
+            device: u64::from(query.major) << 32 | u64::from(query.minor),
+            inode: query.inode,
+            offset: query.offset + (query.address - query.start),
+        })
+    }
+}
+
 impl Drop for Descriptor {
     fn drop(&mut self) {
         // SAFETY: the descriptor is ours alone (L4).

@@ -227,7 +227,7 @@ pub(crate) fn learn_all() {
 }
 
 /// Calls `visit` for each mapping until it returns a value.
-fn for_places<R>(visit: impl FnMut(Place<'_>) -> Option<R>) -> Option<R> {
+pub(crate) fn for_places<R>(visit: impl FnMut(Place<'_>) -> Option<R>) -> Option<R> {
     const BYTES: usize = 1 << 16;
     let room = kernel::private_memory(BYTES)?;
     // SAFETY: fresh memory of that size (M1).

@@ -12,11 +12,13 @@ use crate::deadline::{self, Limit};
 use crate::here;
 use crate::host::{self, Object};
 use crate::local::{Here, current};
+use crate::sharing;
 use libc::{EBUSY, EOWNERDEAD, c_int, c_void, timespec};
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
 use uncontended_events::events;
 use uncontended_events::generations;
-use uncontended_events::site::Row;
+use uncontended_events::sharing::{had, unseen};
+use uncontended_events::site::{Row, Site};
 use uncontended_sys::clock::ticks;
 use uncontended_trace::layout::kind::MUTEX;
 
@@ -51,9 +53,19 @@ fn acquire(mutex: *mut Object, caller: Caller, limit: Limit, lock: impl Fn() -> 
 fn wait(mutex: *mut Object, caller: Caller, limit: Limit, lock: impl Fn() -> c_int) -> c_int {
     let Some((at, row)) = row(mutex, caller) else { return lock() };
     let blocked = deadline::blocked(at, row, limit);
+    // SAFETY: the program waits for this mutex, so it is one (P1).
+    let holder = || unsafe { sharing::holder(mutex, MUTEX) };
+    let unseen = unseen(at, row.lock, holder);
     let result = lock();
+    if at.is_here() {
+        had(at.recorder(), row.lock, unseen);
+    }
     if is_ours(result) {
-        blocked.acquired();
+        if result == EOWNERDEAD {
+            blocked.inherited()
+        } else {
+            blocked.acquired()
+        }
         at.took(row, limit == Limit::Never);
     } else {
         blocked.gave_up();

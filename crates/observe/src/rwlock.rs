@@ -8,10 +8,12 @@ use crate::deadline::{self, Limit};
 use crate::here;
 use crate::host::{self, Object};
 use crate::local::Here;
+use crate::sharing;
 use libc::{CLOCK_REALTIME, EBUSY, c_int, c_void, timespec};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events;
 use uncontended_events::shared::{self, Rows};
+use uncontended_events::sharing::{had, unseen};
 use uncontended_events::site::{Row, Site};
 use uncontended_events::waiters::Side;
 use uncontended_events::wants;
@@ -55,10 +57,14 @@ fn acquire(
     if limit == Limit::Deadline {
         wants::has_deadline(at.recorder());
     }
+    // SAFETY: the program waits for this lock, so it is one (P1).
+    let holder = || unsafe { sharing::holder(lock, kind::RWLOCK_WRITE) };
+    let unseen = unseen(at, rows.state.lock, holder);
     let result = wait();
     if !at.is_here() {
         return result;
     }
+    had(at.recorder(), rows.state.lock, unseen);
     if result == 0 {
         shared::acquired(at, rows, Some(waiting));
         at.took(rows.mine, limit == Limit::Never);

@@ -62,8 +62,10 @@ pub(crate) unsafe extern "C-unwind" fn init(
 ) -> c_int {
     // SAFETY: the program's own call (P1).
     let result = unsafe { host::pthread_spin_init(lock, shared) };
-    if result == 0 {
-        here::created(lock as u64, SPIN, caller);
+    match (result, shared) {
+        (0, libc::PTHREAD_PROCESS_PRIVATE) => here::created_private(lock as u64, SPIN, caller),
+        (0, _) => here::created(lock as u64, SPIN, caller),
+        _ => {}
     }
     result
 }

@@ -10,7 +10,7 @@
 use crate::aggregate::{Bucket, distribution};
 use crate::code::base;
 use crate::run::{Class, Distribution, Frame, Kind, Like, Lock, Process, RunReport, TimedOut};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use uncontended_figures::text::clean;
 
 /// Locks of one process, kind, class and site.
@@ -50,6 +50,20 @@ impl Row<'_> {
     /// The costliest lock of the row: its id names the row.
     pub fn first(&self) -> &Lock {
         self.locks[0]
+    }
+
+    /// How many other processes share its locks.
+    pub fn others(&self) -> usize {
+        let others = self.locks.iter().flat_map(|lock| &lock.processes);
+        others.filter(|&&pid| pid != self.pid).collect::<HashSet<_>>().len()
+    }
+
+    /// Its process and, if others share its locks, how many: `123+2`.
+    pub fn pids(&self) -> String {
+        match self.others() {
+            0 => self.pid.to_string(),
+            others => format!("{}+{others}", self.pid),
+        }
     }
 
     /// Kind of its locks.

@@ -122,6 +122,10 @@ impl Process {
     }
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// What kind of object a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -195,6 +199,13 @@ pub struct Lock {
     /// The name by which people know it (Python's interpreter lock).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_as: Option<String>,
+    /// Whether other processes may use it, by its attribute and the memory that it is in.
+    #[serde(default)]
+    pub shared: bool,
+    /// The processes that used it, in the order in which they began, if it is known in all of them; else it is a row of
+    /// one process alone, for which no idle time is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<u32>,
     /// The code that the row is grouped by: where it was created, else first taken; where it was waited for the most,
     /// if it is a condition or a semaphore of a lock.
     pub site: Option<Frame>,
@@ -216,6 +227,9 @@ pub struct Lock {
     /// The waits among `blocked` that ended without the lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timed_out: Option<TimedOut>,
+    /// How often a waiter got it because its holder had died with it (robust mutexes); at most 255 a thread.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub owner_died: u64,
     /// Threads that took it.
     pub threads: u32,
     /// Acquisitions by a different thread than the previous one.
@@ -284,6 +298,11 @@ impl TimedOut {
 }
 
 impl Lock {
+    /// Whether it is shared with processes in which it could not be recognised.
+    pub(crate) fn is_apart(&self) -> bool {
+        self.shared && self.processes.is_empty()
+    }
+
     /// All calls that might wait: acquisitions and, for locks that are taken, waits that ended without the lock.
     pub fn attempts(&self) -> u64 {
         let waits_are_counted = matches!(self.kind, Kind::Condition | Kind::Barrier | Kind::Futex);

@@ -64,7 +64,10 @@ pub const TERMS: &[Group] = &[
         "Locks",
         &[
             ("lock", "a number for this run; everything that refers to the lock uses it"),
-            ("pid", "the process; shown if several have locks"),
+            (
+                "pid",
+                "the process; shown if several have locks. '+3': three more share the lock, which is recognised in all of them",
+            ),
             (
                 "locks",
                 "how many locks the row stands for: those of one process, kind, class and site",

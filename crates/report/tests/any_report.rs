@@ -187,6 +187,7 @@ impl Dice {
             woken_into_ns: self.number(),
             path_ns: self.maybe(Dice::number),
             gain_at_most_ns: self.maybe(Dice::number),
+            pids: (0..self.below(3)).map(|_| self.next() as u32).collect(),
             locks: (0..self.below(3)).map(|_| self.number()).collect(),
         }
     }

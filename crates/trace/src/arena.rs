@@ -9,7 +9,7 @@
 //! `Header::capacity` bounds both. When the system refuses memory, it is lowered to what is available, and no thread
 //! asks again.
 //! # Edges
-//! list: `Arena::push` -> `Arena::list`. Carries the entry.
+//! list: `Arena::push` -> `Arena::list`, `Arena::push_unless`. Carries the entry.
 //! # Invariants
 //! I1: the mapping is at least `mapped` units long, was zero when made, and lives until the process ends or executes.
 //! I2: a unit is allocated at most once, so an entry is reached only through the number that its allocation returned.
@@ -41,7 +41,7 @@ macro_rules! entries {
         }
     )* };
 }
-entries! { Process Thread Lock Cell Caused Nested Stack Module SpanName }
+entries! { Process Thread Lock Place Cell Caused Nested Stack Module SpanName }
 
 /// Units added at a time: zeroing them takes no longer than the system call that adds them.
 pub const STEP: u32 = (256 << 10) / UNIT as u32;
@@ -198,27 +198,58 @@ impl Arena {
     /// Puts a finished entry at the head of a list, once: a signal handler may fork in the middle of this, and both
     /// processes return into it.
     pub fn push<T: Entry + 'static>(&self, head: &AtomicU32, unit: Unit) {
+        let first = head.load(Relaxed);
+        self.push_before(head, first, unit, |_: &T| false);
+    }
+
+    /// The same unless the list has an entry that `is_it`. Returns the one that the list has then.
+    pub fn push_unless<T: Entry + 'static>(
+        &self,
+        head: &AtomicU32,
+        unit: Unit,
+        is_it: impl Fn(&T) -> bool,
+    ) -> Unit {
+        // EDGE list (acquire): the entries in the list are complete.
+        let first = head.load(Acquire);
+        let there = self.from::<T>(first).find(|(_, entry)| is_it(entry));
+        there.map_or_else(|| self.push_before(head, first, unit, is_it), |(there, _)| there)
+    }
+
+    /// The same where no entry from `first` on is it.
+    fn push_before<T: Entry + 'static>(
+        &self,
+        head: &AtomicU32,
+        mut first: Unit,
+        unit: Unit,
+        is_it: impl Fn(&T) -> bool,
+    ) -> Unit {
         let link = self.at::<T>(unit).next();
-        let mut first = head.load(Relaxed);
         // One process gets further; both, if the fork comes later.
         if link.compare_exchange(0, link_to(first, unit), Relaxed, Relaxed).is_err() {
-            return;
+            return self.list::<T>(head).find(|(_, entry)| is_it(entry)).map_or(unit, |(at, _)| at);
         }
         loop {
             // EDGE list (release): the entry is complete, and its link set.
             match head.compare_exchange_weak(first, unit, Release, Acquire) {
-                Ok(_) => return,
+                Ok(_) => return unit,
                 // EDGE list (acquire): the entries that came since.
                 Err(seen) => {
                     let mut newer = self.from::<T>(seen).take_while(|&(at, _)| at != first);
-                    if newer.any(|(at, _)| at == unit) {
-                        return; // By the other process.
+                    // By the other process, or another entry.
+                    if let Some((there, _)) = newer.find(|&(at, entry)| at == unit || is_it(entry))
+                    {
+                        return there;
                     }
                     first = seen;
                     link.store(link_to(first, unit), Relaxed);
                 }
             }
         }
+    }
+
+    /// Whether all of the record is mapped here: then every unit of another process is.
+    pub fn is_whole(&self) -> bool {
+        self.header().capacity.load(Relaxed) <= self.mapped
     }
 
     /// The entries of a list with their units, newest first.

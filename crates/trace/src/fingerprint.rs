@@ -11,6 +11,7 @@ const _: () = {
     assert!(size_of::<Process>() == 2 * UNIT);
     assert!(size_of::<Thread>() == 3 * UNIT);
     assert!(size_of::<Lock>() == 2 * UNIT);
+    assert!(size_of::<Place>() == UNIT);
     assert!(size_of::<WaiterList>() == 10 * UNIT);
     assert!(size_of::<Chain>() == 8 * UNIT);
     assert!(size_of::<Recent>() == 25 * UNIT);
@@ -41,21 +42,22 @@ macro_rules! fingerprint {
 const _: () = {
     let places = fingerprint! {
         Header: magic version flags enabled clock start_ticks tick_ns step_ns capacity available allocated
-            processes dropped_room dropped_busy negative log_parts;
+            processes dropped_room dropped_busy negative log_parts places;
         Process: next pid parent command_bytes start_ticks command threads locks stacks modules stack_index index
             wakes ended_by end_ticks spare;
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
             asleep_since joined spare chain wants system_ns wants_since wants_stack wants_how
             nested_lost nested reserved came_by handle log log_now log_parts spans;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
-            waiters away next created first_taken generation signalled kind crossed passing spare ended_by free began
+            waiters away next created first_taken generation signalled kind crossed passing sharing ended_by free began
             recent came;
+        Place: next lock device inode offset kind spare;
         WaiterList: arrivals unplaced next_late late shared chain spare;
         Chain: noted parts;
         ChainPart: from to by spare;
         Late: ticks stack;
         Cell: next lock cold depth acquisitions site caused owner_changes hold_start hold_total hold_fourth
-            hold hold_carry spare hold_worst_at hold_worst;
+            hold hold_carry inherited spare hold_worst_at hold_worst;
         Cold: blocked wait_total idle_total timed_out wait_worst idle_worst wait idle timed_out_total timed_out_max
             try_failed wait_free idle_by unserved unserved_at served;
         Recent: noted counted holds divided_to spare;
@@ -78,5 +80,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0x6bda_83b9_b92d_0106, "the layout has changed: change VERSION");
+    assert!(hash == 0x686a_36a3_bd41_0cdf, "the layout has changed: change VERSION");
 };

@@ -17,11 +17,12 @@
 //!                 │ ├─── stacks ── Stack                       (addresses; each list of addresses once)
 //!                 │ └─── modules ─ Module                      (what the addresses lie in)
 //!                 └ index: tables of lock units by address
+//!              places: table of lists ─ Place (where a lock is that processes share; its current generation)
 //! ```
 //! A `Cell` is what one thread did to one generation of a lock; only that thread writes it. A lock costs 128 bytes, a
 //! cell 384, its part for waits (`Cold`) 2,624, each site that made others wait (`Caused`) 64, a waiter list 640, and
 //! the recent holds of a mutex with a condition variable 1,600, a lock taken while others are held 128, 127 entries of
-//! a log 8,192, a name of spans 64.
+//! a log 8,192, a name of spans 64, the place of a lock that processes share 64, and its address in one of them 128.
 //! # Invariants
 //! I1: every entry consists of integers for which any bit pattern is a value, so a torn or hostile entry is wrong but
 //!     never invalid.
@@ -29,9 +30,11 @@
 
 mod blame;
 mod log;
+mod place;
 
 pub use blame::*;
 pub use log::*;
+pub use place::*;
 
 use crate::histogram::{COARSE, FINE};
 use uncontended_atomic::{AtomicU8, AtomicU32, AtomicU64};
@@ -44,7 +47,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 13;
+pub const VERSION: u32 = 14;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -118,6 +121,8 @@ pub struct Header {
     pub negative: AtomicU64,
     /// Parts of all threads' logs.
     pub log_parts: AtomicU32,
+    /// Table of lists of places: [`PLACE_LISTS`] unit numbers.
+    pub places: AtomicU32,
 }
 
 /// One program image: from its start or a fork to its end or an exec.
@@ -285,7 +290,7 @@ pub struct Lock {
     pub stack_at: AtomicU64,
     /// The last release at which a thread waited for it.
     pub wanted_at: AtomicU64,
-    /// The cell of the thread that took it last.
+    /// The cell of the thread that took it last; of an [`ALIAS`](sharing::ALIAS), the lock that is meant.
     pub owner: AtomicU32,
     /// Whether its releases concern other threads, and whether this generation has ended: parts of [`attention`].
     pub attention: AtomicU32,
@@ -314,8 +319,8 @@ pub struct Lock {
     pub crossed: AtomicU8,
     /// Whether threads pass it on by waking (conditions, futexes): parts of [`passing`].
     pub passing: AtomicU8,
-    /// Keeps what follows aligned.
-    pub spare: AtomicU8,
+    /// Whether processes share it: one of [`sharing`].
+    pub sharing: AtomicU8,
     /// The thread that ended waits at `signalled`; of a read-write lock, the cell of the last thread to leave it.
     pub ended_by: AtomicU32,
     /// Sum of the times from its releases to the next acquisitions, of releases with a timestamp or a waiter.
@@ -404,8 +409,10 @@ pub struct Cell {
     pub hold: [AtomicU32; COARSE.buckets],
     /// How often each of those counts passed 2^32.
     pub hold_carry: [AtomicU8; COARSE.buckets],
+    /// Waits that ended with the lock of a thread that had died with it, up to 255.
+    pub inherited: AtomicU8,
     /// Keeps what follows aligned.
-    pub spare: [AtomicU8; 3],
+    pub spare: [AtomicU8; 2],
     /// When the longest hold began.
     pub hold_worst_at: AtomicU64,
     /// The three longest holds, longest first.

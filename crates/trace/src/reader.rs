@@ -238,6 +238,7 @@ impl<'b> View<'b> {
             owner: self.u32(at + offset_of!(Lock, owner)),
             is_released: self.u64(at + offset_of!(Lock, release)) != 0,
             crossed: self.u8(at + offset_of!(Lock, crossed)) != 0,
+            sharing: self.u8(at + offset_of!(Lock, sharing)),
             waiting: self.arrivals(self.u32(at + offset_of!(Lock, waiters)) as usize * UNIT),
         }
     }
@@ -248,6 +249,7 @@ impl<'b> View<'b> {
         let mut cell = CellRecord {
             acquisitions: self.u64(at + offset_of!(Cell, acquisitions)),
             owner_changes: self.u64(at + offset_of!(Cell, owner_changes)),
+            inherited: self.u8(at + offset_of!(Cell, inherited)).into(),
             held_since: (hold_start != 0).then_some(hold_start),
             hold: self.holds(at),
             caused: self.caused(self.u32(at + offset_of!(Cell, caused))),

@@ -52,6 +52,8 @@ pub struct LockRecord {
     pub is_released: bool,
     /// Whether a thread other than the owner released it (semaphores).
     pub crossed: bool,
+    /// Whether processes share it: one of [`sharing`](crate::layout::sharing).
+    pub sharing: u8,
     /// When the threads that still waited for it at the end of the record had arrived, in ticks: at most
     /// [`ARRIVALS`](crate::layout::ARRIVALS).
     pub waiting: Vec<u64>,
@@ -205,6 +207,8 @@ pub struct CellRecord {
     pub timed_out: TimedOutRecord,
     /// Tries that failed.
     pub try_failed: u64,
+    /// Waits that ended with the lock of a thread that had died with it; at most 255.
+    pub inherited: u64,
     /// Acquisitions that followed another thread's.
     pub owner_changes: u64,
     /// Since when the thread held it at the end of the record, if it did.

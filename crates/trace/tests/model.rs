@@ -88,6 +88,28 @@ fn an_entry_is_linked_once() {
     holds(2, two_link_the_same_entry);
 }
 
+/// Two processes that each make an entry for one thing.
+fn two_enter_the_same(arena: Arena, process: &'static Process) {
+    let enter = move |created: u32| {
+        let (unit, lock) = arena.make::<Lock>().expect("room");
+        lock.address.store(5, Relaxed);
+        lock.created.store(created, Relaxed);
+        let is_it = |lock: &Lock| lock.address.load(Relaxed) == 5;
+        let there = arena.push_unless::<Lock>(&process.locks, unit, is_it);
+        (there, arena.at::<Lock>(there).created.load(Relaxed))
+    };
+    let entered = [1, 2].map(|created| spawn(move || enter(created)));
+    let entered = entered.map(|one| one.join().unwrap());
+    assert_eq!(entered[0], entered[1], "both have the same");
+    assert_ne!(entered[0].1, 0, "and it is complete");
+    assert_eq!(seen(arena, process), [5], "no other is in the list");
+}
+
+#[test]
+fn of_two_entries_for_one_thing_one_is_linked() {
+    holds(2, two_enter_the_same);
+}
+
 fn one_finds_no_room(arena: Arena, process: &'static Process) {
     let writers = [1, 2].map(|address| spawn(move || write(arena, process, address)));
     let wrote = writers.map(|writer| writer.join().unwrap());

@@ -31,11 +31,22 @@ pub(crate) fn image(room: u32) -> (Arena, &'static Process) {
     let arena = unsafe { Arena::new(base, units, |_, _| false) };
     arena.header().allocated.store(layout::HEADER_UNITS, Relaxed);
     arena.header().available.store(units, Relaxed);
-    let (_, process) = arena.make::<Process>().expect("room for the image");
+    let image = begin(arena);
+    arena.header().dropped_room.store(0, Relaxed);
+    image
+}
+
+/// Another image in the same record.
+pub(crate) fn another((arena, _): (Arena, &'static Process)) -> (Arena, &'static Process) {
+    begin(arena)
+}
+
+fn begin(arena: Arena) -> (Arena, &'static Process) {
+    let (unit, process) = arena.make::<Process>().expect("room for the image");
     if let Some(index) = arena.allocate(layout::word_units(STACK_SLOTS)) {
         process.stack_index.store(index, Relaxed);
     }
-    arena.header().dropped_room.store(0, Relaxed);
+    arena.push::<Process>(&arena.header().processes, unit);
     (arena, process)
 }
 

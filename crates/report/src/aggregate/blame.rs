@@ -10,7 +10,7 @@ use crate::run::{Blame, Blamed, BlamedKind, Frame, Lock, Process, WaitedIn};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use uncontended_trace::layout::{CHAIN, CHAINED, PASSED, WAITED, WAKE, WOKEN_INTO};
-use uncontended_trace::reader::{CausedRecord, CellRecord, ProcessRecord, Record};
+use uncontended_trace::reader::{CausedRecord, CellRecord, Record};
 
 /// The stack of the release for each stack of an acquisition, where one is known.
 pub(super) struct Sites {
@@ -18,10 +18,11 @@ pub(super) struct Sites {
 }
 
 impl Sites {
-    /// From all cells of the image.
-    pub(super) fn new(record: &Record<'_>, image: &ProcessRecord) -> Self {
+    /// From all cells of the record: no two images have a stack of the same number.
+    pub(super) fn new(record: &Record<'_>) -> Self {
         let mut releases = HashMap::new();
-        let cells = image.threads.iter().flat_map(|thread| &thread.cells);
+        let threads = record.processes.iter().flat_map(|image| &image.threads);
+        let cells = threads.flat_map(|thread| &thread.cells);
         let caused = cells.flat_map(|&cell| record.caused(cell));
         for caused in caused.filter(|caused| caused.release != 0) {
             let longest = (caused.longest, caused.release);
@@ -39,6 +40,7 @@ impl Sites {
     /// Waiting that the holds with this stack caused.
     fn piece(&self, stack: u32, stacks: &mut Stacks<'_>) -> Blamed {
         let release = self.releases.get(&stack).map_or(0, |&(_, release)| release);
+        let pids = stacks.pid(stack).into_iter().collect();
         let (stack, release) = (stacks.frames(stack), stacks.frames(release));
         Blamed {
             site: holding(&stack, &release, stacks.skipped),
@@ -53,6 +55,7 @@ impl Sites {
             woken_into_ns: 0,
             path_ns: None,
             gain_at_most_ns: None,
+            pids,
             locks: Vec::new(),
         }
     }
@@ -256,6 +259,9 @@ fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
         sum.passed_on_ns = sum.passed_on_ns.saturating_add(piece.passed_on_ns);
         sum.woken_into_ns = sum.woken_into_ns.saturating_add(piece.woken_into_ns);
         sum.locks.extend(piece.locks);
+        sum.pids.extend(piece.pids);
+        sum.pids.sort_unstable();
+        sum.pids.dedup();
     }
     sites.sort_by_key(|site| Reverse(site.wait_ns));
     sites
@@ -319,6 +325,7 @@ fn idle(process: &Process) -> Vec<Blamed> {
                 woken_into_ns: 0,
                 path_ns: None,
                 gain_at_most_ns: None,
+                pids: Vec::new(),
                 locks: Vec::new(),
             });
         }

@@ -50,15 +50,9 @@ pub(super) fn accounted(record: &Record<'_>, wall_ns: u64) -> Accounted {
     accounted
 }
 
-/// The coverage of a run.
-pub(super) fn coverage(
-    facts: &Facts,
-    record: &Record<'_>,
-    processes: &[Process],
-    gaps: Gaps,
-    accounted: &Accounted,
-) -> Coverage {
-    let mut unseen = vec![ALWAYS.to_owned()];
+/// What the record lacks, in sentences.
+fn lacking(gaps: Gaps) -> Vec<String> {
+    let mut unseen = Vec::new();
     match gaps.holds {
         Holds::None => unseen.push("Hold times were not recorded (--no-hold).".into()),
         Holds::Waited => unseen.push(NOT_WAITED_FOR.into()),
@@ -80,6 +74,19 @@ pub(super) fn coverage(
             gaps.negative
         ));
     }
+    unseen
+}
+
+/// The coverage of a run.
+pub(super) fn coverage(
+    facts: &Facts,
+    record: &Record<'_>,
+    processes: &[Process],
+    gaps: Gaps,
+    accounted: &Accounted,
+) -> Coverage {
+    let mut unseen = vec![ALWAYS.to_owned()];
+    unseen.extend(lacking(gaps));
     if facts.delay_ns > 0 {
         let delay = given(facts.delay_ns as f64, Dimension::Time);
         unseen.push(format!("The first {delay} were not recorded (--delay)."));
@@ -94,6 +101,7 @@ pub(super) fn coverage(
     }
     let not_recording = not_recording(facts, record);
     unseen.extend(not_recording_lines(&not_recording));
+    unseen.extend(apart(processes));
     unseen.extend(kernel_gaps(processes));
     unseen.extend(unnamed(processes));
     let share = match &facts.futex {
@@ -120,6 +128,15 @@ pub(super) fn coverage(
         futex_sites,
         more: BTreeMap::new(),
     }
+}
+
+/// Locks that other processes may use, in which they could not be recognised.
+fn apart(processes: &[Process]) -> Option<String> {
+    let locks = processes.iter().flat_map(|process| &process.locks);
+    let apart = locks.filter(|lock| lock.is_apart()).count() as u64;
+    let text = "Locks shared with processes that were not observed, or in which they could not be recognised (the kernel \
+        may not be asked, or did not say what is mapped), so that when they were free is unknown";
+    (apart > 0).then(|| format!("{text}: {}.", uncontended_figures::count(apart)))
 }
 
 /// What the kernel did not provide for some threads.

@@ -3,6 +3,7 @@
 use super::blame::{Division, Sites, divide, ended, waited_in};
 use super::classify::{Part, classify};
 use super::distribution::Bucket;
+use super::joined::Joined;
 use super::nature::Nature;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
@@ -11,7 +12,7 @@ use crate::run::{
     Unfinished, WaitedIn, WorstIdle, WorstWait,
 };
 use std::collections::{HashMap, HashSet};
-use uncontended_trace::layout::{cause, kind};
+use uncontended_trace::layout::{cause, kind, sharing};
 use uncontended_trace::reader::{
     CellAt, CellRecord, ExtremeRecord, LockRecord, ProcessRecord, Record, ThreadRecord,
     TimedOutRecord, TimesRecord,
@@ -32,15 +33,19 @@ pub(super) struct Rows {
     pub(super) units: Vec<u32>,
     /// For each, the code to blame for its waiting after chains.
     pub(super) followed: Vec<Vec<Blamed>>,
-    /// Each thread's waiting, in ticks, at those whose holders cause it.
+    /// Each thread's waiting, in ticks, at those whose holders cause it, by its number: of any process.
     pub(super) contended: HashMap<u32, u64>,
 }
 
 /// The locks of `image` that have rows, in their order: those that any thread touched.
-pub(super) fn touched(image: &ProcessRecord) -> impl Iterator<Item = &LockRecord> {
+pub(super) fn touched<'a>(
+    image: &'a ProcessRecord,
+    joined: &'a Joined<'_>,
+) -> impl Iterator<Item = &'a LockRecord> {
     let cells = image.threads.iter().flat_map(|thread| &thread.cells);
     let units: HashSet<u32> = cells.map(|cell| cell.lock).collect();
-    image.locks.iter().filter(move |lock| units.contains(&lock.unit))
+    let locks = image.locks.iter();
+    locks.filter(move |lock| units.contains(&lock.unit) || joined.is_touched(lock.unit))
 }
 
 /// The rows of `image`.
@@ -48,7 +53,7 @@ pub(super) fn rows(
     record: &Record<'_>,
     image: &ProcessRecord,
     wall_ns: u64,
-    sites: &Sites,
+    (sites, joined): (&Sites, &Joined<'_>),
     stacks: &mut Stacks<'_>,
 ) -> Rows {
     let mut cells: HashMap<u32, Vec<(&ThreadRecord, CellAt)>> = HashMap::new();
@@ -57,17 +62,26 @@ pub(super) fn rows(
             cells.entry(cell.lock).or_default().push((thread, cell));
         }
     }
-    let scale = Scale { record, wall_ns, pid: image.pid };
-    let touched = touched(image).filter_map(|lock| Some((lock, cells.remove(&lock.unit)?)));
     let mut rows = Rows::default();
-    for (lock, cells) in touched {
+    for lock in touched(image, joined) {
+        let (cells, processes) = match joined.cells(lock.unit) {
+            Some(shared) => of_all(shared),
+            None => (cells.remove(&lock.unit).unwrap_or_default(), Vec::new()),
+        };
         let cells = cells.into_iter().map(|(thread, cell)| (thread, record.cell(cell)));
         let cells: Cells = cells.collect();
         let unit = lock.unit;
-        let (lock, followed) = scale.row(lock, &cells, sites, stacks);
+        let own = [image.pid];
+        let pids = if processes.is_empty() { &own[..] } else { &processes };
+        stacks.is_shared = pids.len() > 1;
+        let is_apart = joined.is_apart(lock);
+        let scale = Scale { record, wall_ns, pids, is_apart };
+        let (mut lock, followed) = scale.row(lock, &cells, sites, stacks);
+        stacks.is_shared = false;
+        lock.processes = if is_apart { Vec::new() } else { processes };
         if lock.class.is_caused_by_holders() {
             for (thread, cell) in &cells {
-                let sum = rows.contended.entry(thread.tid).or_default();
+                let sum = rows.contended.entry(thread.unit).or_default();
                 *sum = sum.saturating_add(cell.wait.total);
             }
         }
@@ -78,12 +92,28 @@ pub(super) fn rows(
     rows
 }
 
+/// The cells of a shared lock, and the processes whose threads they are of.
+fn of_all<'a>(
+    shared: &[(&'a ProcessRecord, &'a ThreadRecord, CellAt)],
+) -> (Vec<(&'a ThreadRecord, CellAt)>, Vec<u32>) {
+    let mut pids: Vec<u32> = Vec::new();
+    for (image, ..) in shared {
+        if !pids.contains(&image.pid) {
+            pids.push(image.pid);
+        }
+    }
+    (shared.iter().map(|&(_, thread, cell)| (thread, cell)).collect(), pids)
+}
+
 /// Converts the record's ticks into figures.
 #[derive(Clone, Copy)]
 struct Scale<'a> {
     record: &'a Record<'a>,
     wall_ns: u64,
-    pid: u32,
+    /// The processes whose threads use the lock.
+    pids: &'a [u32],
+    /// Whether others may use it too.
+    is_apart: bool,
 }
 
 impl Scale<'_> {
@@ -123,7 +153,7 @@ impl Scale<'_> {
         let idle = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.idle)));
         let hold = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.hold)));
         let kind = kind_of(lock.kind);
-        let meaning = Meaning::of(kind, lock.crossed);
+        let meaning = Meaning::of(kind, lock.crossed).known(self.is_apart);
         let (created, first_taken) = (stacks.frames(lock.created), stacks.frames(lock.first_taken));
         let of_wall = |ns: u64| (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64);
         let hold_ns =
@@ -146,6 +176,8 @@ impl Scale<'_> {
             class: nature.class,
             like: nature.like,
             known_as: nature.known_as.map(str::to_owned),
+            shared: lock.sharing != sharing::PRIVATE,
+            processes: Vec::new(),
             blame: division.blame,
             held_by: division.held_by,
             ended_by: division.ended_by,
@@ -157,6 +189,7 @@ impl Scale<'_> {
             blocked: sum(|cell| cell.blocked),
             try_failed: sum(|cell| cell.try_failed),
             timed_out: self.timed_out(cells),
+            owner_died: sum(|cell| cell.inherited),
             threads: u32::try_from(cells.iter().filter(|(_, cell)| cell.acquisitions > 0).count())
                 .unwrap_or(u32::MAX),
             owner_changes: meaning.owner.then(|| sum(|cell| cell.owner_changes)),
@@ -193,6 +226,10 @@ impl Scale<'_> {
             0 => Division::default(),
             _ => self.divide(cells, kinds, total_ns, sites, stacks),
         };
+        if let Some(blame) = division.blame.as_mut().filter(|_| self.is_apart) {
+            // Another process may have held it while it seemed free.
+            blame.unknown_ns = blame.unknown_ns.saturating_add(std::mem::take(&mut blame.idle_ns));
+        }
         let class = self.class(kind, meaning, cells, division.blame);
         let nature = Nature::of(kind, class, &division, waiter, named);
         if !is_held && nature.class == Class::Contention {
@@ -272,12 +309,16 @@ impl Scale<'_> {
             wait_ns: self.ns(cell.wait.total),
             holds: if meaning.hold { cell.hold.count() } else { 0 },
             hold_ns: if meaning.hold { self.ns(cell.hold.total) } else { 0 },
-            until_its_end: meaning.hold && thread.tid != self.pid && held_until_end(thread, cell),
+            until_its_end: meaning.hold
+                && !self.pids.contains(&thread.tid)
+                && held_until_end(thread, cell),
         };
         let parts: Vec<Part> = cells.iter().map(|(thread, cell)| part(thread, cell)).collect();
         let owner_changes = super::sum(cells.iter().map(|(_, cell)| cell.owner_changes));
         match classify(kind, &parts, owner_changes) {
             Class::HandOff if kind != Kind::Semaphore && is_mostly_held(blame) => Class::Contention,
+            // What its threads of other processes do is not known.
+            Class::HandOff | Class::Gate if self.is_apart => Class::Unknown,
             class => class,
         }
     }
@@ -343,6 +384,12 @@ struct Meaning {
 }
 
 impl Meaning {
+    /// Without what only other processes could tell, if they may use the lock too.
+    fn known(self, is_apart: bool) -> Self {
+        let is_known = !is_apart;
+        Meaning { idle: self.idle && is_known, owner: self.owner && is_known, ..self }
+    }
+
     fn of(kind: Kind, crossed: bool) -> Self {
         let all = Meaning { blame: true, hold: true, idle: true, owner: true };
         let wait_only = Meaning { blame: false, hold: false, idle: false, owner: false };

@@ -9,6 +9,7 @@ mod classify;
 mod coverage;
 mod deadlocks;
 mod distribution;
+mod joined;
 mod locks;
 mod nature;
 mod order;
@@ -30,8 +31,9 @@ use crate::findings;
 use crate::run::{CULPRITS, Clock, Frame, Holds, Observer, Process, RankedBy, RunReport, SCHEMA};
 use blame::Sites;
 use coverage::Gaps;
+use joined::Joined;
 use stacks::Stacks;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout;
 use uncontended_trace::reader::{self, ReadError, Record};
 use uncontended_trace::setup;
@@ -64,25 +66,25 @@ pub fn report(
     let skipped = Skipped::with(&facts.skip_frames);
     let (mut processes, mut followed, mut paths) = (Vec::new(), Vec::new(), Vec::new());
     let (mut stuck, mut orders) = (Vec::new(), Vec::new());
+    let (sites, joined) = (Sites::new(&record), Joined::of(&record));
+    let mut contended = HashMap::new();
     let mut told = HashSet::new(); // The kernel's figures belong to a process's last image.
     for image in record.processes.iter().rev() {
-        let mut stacks = Stacks::new(image, symbols, &skipped);
-        let sites = Sites::new(&record, image);
-        let rows = locks::rows(&record, image, facts.wall_ns, &sites, &mut stacks);
+        let mut stacks = Stacks::new(image, &joined, symbols, &skipped);
+        let rows = locks::rows(&record, image, facts.wall_ns, (&sites, &joined), &mut stacks);
         paths.push(path::known(&record, image, &rows, &sites, &mut stacks));
         followed.push(rows.followed);
         stuck.push(deadlocks::deadlocks(&record, image, facts.wall_ns, &rows.units, &mut stacks));
         if record.lock_order {
             orders.push(order::order(image, &rows.units, &mut stacks));
         }
-        let mut threads = threads::rows(&record, image, &facts, told.insert(image.pid));
-        threads::set_contended(&mut threads, &rows.contended, record.tick_ns);
+        let threads = threads::rows(&record, image, &facts, told.insert(image.pid));
+        threads::add_contended(&mut contended, rows.contended);
         let (pid, command, locks) = (image.pid, image.command.clone(), rows.locks);
-        let mut process = Process { pid, command, locks, threads };
-        set_wait_shares(&mut process, facts.wall_ns);
-        processes.push(process);
+        processes.push(Process { pid, command, locks, threads });
     }
     processes.reverse();
+    complete(&record, &mut processes, &contended, facts.wall_ns);
     let followed = followed.into_iter().rev().flatten().collect();
     number(&mut processes);
     let deadlocks = deadlocks::numbered(stuck.into_iter().rev(), &processes);
@@ -152,11 +154,32 @@ fn number(processes: &mut [Process]) {
     }
 }
 
-/// Sets the share that each lock's waiting has of the time of the process's threads.
-fn set_wait_shares(process: &mut Process, wall_ns: u64) {
-    let lived_ns = process.lived_ns(wall_ns) as f64;
-    for lock in &mut process.locks {
-        lock.wait_share = lock.wait_ns.as_ref().map(|wait| wait.total as f64 / lived_ns);
+/// Adds what only all rows tell, since processes share locks.
+fn complete(
+    record: &Record<'_>,
+    processes: &mut [Process],
+    contended: &HashMap<u32, u64>,
+    wall_ns: u64,
+) {
+    for (process, image) in processes.iter_mut().zip(&record.processes) {
+        threads::set_contended(&mut process.threads, image, contended, record.tick_ns);
+    }
+    set_wait_shares(processes, wall_ns);
+}
+
+/// Sets the share that each lock's waiting has of the time of the threads of its process, or of those that share it.
+fn set_wait_shares(processes: &mut [Process], wall_ns: u64) {
+    let lives = processes.iter().map(|process| (process.pid, process.lived_ns(wall_ns)));
+    let lives: Vec<(u32, u64)> = lives.collect();
+    for (process, &(_, own_ns)) in processes.iter_mut().zip(&lives) {
+        for lock in &mut process.locks {
+            let shares = |(pid, _): &&(u32, u64)| lock.processes.contains(pid);
+            let lived_ns = match lock.processes.len() {
+                0 | 1 => own_ns,
+                _ => sum(lives.iter().filter(shares).map(|&(_, ns)| ns)),
+            };
+            lock.wait_share = lock.wait_ns.as_ref().map(|wait| wait.total as f64 / lived_ns as f64);
+        }
     }
 }
 

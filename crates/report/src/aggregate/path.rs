@@ -265,6 +265,9 @@ impl Holds<'_> {
     }
 }
 
+/// Above this share of the waiting at locks that several processes share, paths rank nothing.
+const SHARED: f64 = 0.05;
+
 /// Adds to the culprits of `report`, the most waiting first, what the paths of its processes say of them, and ranks
 /// them. The run began with the process `first`.
 pub(super) fn rank(report: &mut RunReport, known: &[Known], first: Option<u32>) {
@@ -275,7 +278,18 @@ pub(super) fn rank(report: &mut RunReport, known: &[Known], first: Option<u32>) 
         Some(PathTaken { outside_ns, ..path.taken(path.last?, process) })
     });
     let taken: Vec<Option<PathTaken>> = taken.collect();
-    for culprit in report.culprits.iter_mut().take(MOST) {
+    let shared: HashSet<u64> = {
+        let locks = report.processes.iter().flat_map(|process| &process.locks);
+        locks.filter(|lock| lock.processes.len() > 1).map(|lock| lock.id).collect()
+    };
+    // A path stays in its process: what others would gain, and what it would gain of theirs, is unknown.
+    let is_shared = |culprit: &Blamed| culprit.locks.iter().any(|lock| shared.contains(lock));
+    let waits = |all: bool| {
+        let culprits = report.culprits.iter().filter(|culprit| all || is_shared(culprit));
+        super::sum(culprits.map(|culprit| culprit.wait_ns))
+    };
+    let is_ranked = waits(false) as f64 <= SHARED * waits(true) as f64;
+    for culprit in report.culprits.iter_mut().take(MOST).filter(|culprit| !is_shared(culprit)) {
         for ((path, process), taken) in known.iter().zip(&report.processes).zip(&taken) {
             let (Some(of), Some(last)) = (path.of(culprit, &process.locks), path.last) else {
                 continue;
@@ -290,7 +304,7 @@ pub(super) fn rank(report: &mut RunReport, known: &[Known], first: Option<u32>) 
         }
     }
     report.paths = taken.into_iter().flatten().collect();
-    if most >= GAINS {
+    if most >= GAINS && is_ranked {
         report.ranked_by = RankedBy::Gain;
         report.culprits.sort_by_key(|culprit| Reverse((culprit.gain_at_most_ns, culprit.wait_ns)));
     }

@@ -1,6 +1,7 @@
-//! Stacks of one process as named frames.
+//! Stacks as named frames: those of one process, and of others that share its locks.
 
 use super::Symbols;
+use super::joined::Joined;
 use crate::code::Skipped;
 use crate::run::Frame;
 use std::collections::HashMap;
@@ -9,9 +10,13 @@ use uncontended_trace::reader::{ModuleRecord, ProcessRecord};
 /// The stacks of one process image.
 pub(super) struct Stacks<'a> {
     image: &'a ProcessRecord,
-    modules: Vec<&'a ModuleRecord>,
+    joined: &'a Joined<'a>,
+    /// The modules of each image, by its address.
+    modules: HashMap<*const ProcessRecord, Vec<&'a ModuleRecord>>,
     symbols: &'a mut dyn Symbols,
-    named: HashMap<u64, Vec<Frame>>,
+    named: HashMap<(*const ProcessRecord, u64), Vec<Frame>>,
+    /// Whether what is asked about now is a lock that several processes share.
+    pub(super) is_shared: bool,
     /// What does not identify a stack.
     pub(super) skipped: &'a Skipped,
 }
@@ -19,23 +24,42 @@ pub(super) struct Stacks<'a> {
 impl<'a> Stacks<'a> {
     pub(super) fn new(
         image: &'a ProcessRecord,
+        joined: &'a Joined<'a>,
         symbols: &'a mut dyn Symbols,
         skipped: &'a Skipped,
     ) -> Self {
-        let mut modules: Vec<&ModuleRecord> = image.modules.iter().collect();
-        modules.sort_by_key(|module| module.start);
-        Stacks { image, modules, symbols, named: HashMap::new(), skipped }
+        Stacks {
+            image,
+            joined,
+            modules: HashMap::new(),
+            symbols,
+            named: HashMap::new(),
+            is_shared: false,
+            skipped,
+        }
+    }
+
+    /// The process of the stack with this number, if what is asked about now is a lock that several share.
+    pub(super) fn pid(&self, stack: u32) -> Option<u32> {
+        let home = self.joined.home(stack).filter(|_| self.is_shared)?;
+        Some(home.pid)
     }
 
     /// The frames of the stack with this number, innermost first; none for 0.
     pub(super) fn frames(&mut self, stack: u32) -> Vec<Frame> {
-        let Some(addresses) = self.image.stacks.get(&stack) else { return Vec::new() };
+        let own = Some(self.image).filter(|image| image.stacks.contains_key(&stack));
+        let Some(image) = own.or_else(|| self.joined.home(stack)) else { return Vec::new() };
+        let addresses = &image.stacks[&stack];
+        let number = std::ptr::from_ref(image);
+        let modules = self.modules.entry(number).or_insert_with(|| {
+            let mut modules: Vec<&ModuleRecord> = image.modules.iter().collect();
+            modules.sort_by_key(|module| module.start);
+            modules
+        });
         let mut frames = Vec::with_capacity(addresses.len());
         for &address in addresses {
-            let named = self.named.entry(address);
-            frames.extend_from_slice(
-                named.or_insert_with(|| name(&self.modules, self.symbols, address)),
-            );
+            let named = self.named.entry((number, address));
+            frames.extend_from_slice(named.or_insert_with(|| name(modules, self.symbols, address)));
         }
         let ours = frames.iter().take_while(|frame| is_annotation(frame)).count();
         frames.drain(..ours);

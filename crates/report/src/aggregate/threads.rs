@@ -28,10 +28,28 @@ pub(super) fn rows(
     threads.into_values().collect()
 }
 
-/// Sets each thread's waiting at locks whose holders cause it: `contended` has it in ticks.
-pub(super) fn set_contended(threads: &mut [Thread], contended: &HashMap<u32, u64>, tick_ns: f64) {
+/// Adds the waiting of threads, by their numbers, at the locks of a process.
+pub(super) fn add_contended(all: &mut HashMap<u32, u64>, more: HashMap<u32, u64>) {
+    for (thread, ticks) in more {
+        let sum = all.entry(thread).or_default();
+        *sum = sum.saturating_add(ticks);
+    }
+}
+
+/// Sets each thread's waiting at locks whose holders cause it: `contended` has it in ticks, by the thread's number.
+pub(super) fn set_contended(
+    threads: &mut [Thread],
+    image: &ProcessRecord,
+    contended: &HashMap<u32, u64>,
+    tick_ns: f64,
+) {
+    let mut of: HashMap<u32, u64> = HashMap::new();
+    for thread in &image.threads {
+        let sum = of.entry(thread.tid).or_default();
+        *sum = sum.saturating_add(contended.get(&thread.unit).copied().unwrap_or(0));
+    }
     for thread in threads.iter_mut().filter(|thread| thread.wait_ns.is_some()) {
-        let ticks = contended.get(&thread.tid).copied().unwrap_or(0);
+        let ticks = of.get(&thread.tid).copied().unwrap_or(0);
         thread.contention_wait_ns = Some((ticks as f64 * tick_ns) as u64);
     }
 }

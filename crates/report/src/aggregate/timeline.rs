@@ -4,6 +4,7 @@
 //! [`timeline`] reads the threads' logs: at most 32,512 entries each; of holds, those for which others waited
 //! and those of at least 20,000 ticks. Locks have the numbers of [`super::report`].
 
+use super::joined::Joined;
 use super::path::Logs;
 use super::stacks::Stacks;
 use super::{Symbols, locks};
@@ -70,16 +71,18 @@ pub fn timeline(
 ) -> Result<Vec<Timeline>, ReadError> {
     let record = reader::read(record)?;
     let skipped = Skipped::with(&facts.skip_frames);
-    let mut first_id = 0;
+    let joined = Joined::of(&record);
+    let images = record.processes.iter();
+    let units: Vec<Vec<u32>> = images
+        .map(|image| locks::touched(image, &joined).map(|lock| lock.unit).collect())
+        .collect();
+    let ids: HashMap<u32, u64> = units.iter().flatten().copied().zip(0..).collect();
     let mut timelines = Vec::new();
-    for image in &record.processes {
-        let units: Vec<u32> = locks::touched(image).map(|lock| lock.unit).collect();
-        let ids = units.iter().zip(first_id..).map(|(&unit, id)| (unit, id)).collect();
-        first_id += units.len() as u64;
-        let stacks = Stacks::new(image, symbols, &skipped);
+    for (image, units) in record.processes.iter().zip(&units) {
+        let stacks = Stacks::new(image, &joined, symbols, &skipped);
         let mut of = Of {
-            logs: Logs::new(&record, image, &units),
-            ids,
+            logs: Logs::new(&record, image, units),
+            ids: &ids,
             stacks,
             known: HashMap::new(),
             codes: Vec::new(),
@@ -96,7 +99,7 @@ pub fn timeline(
 /// What the events of a process refer to.
 struct Of<'a> {
     logs: Logs<'a>,
-    ids: HashMap<u32, u64>,
+    ids: &'a HashMap<u32, u64>,
     stacks: Stacks<'a>,
     /// Code by the number of its stack, and names by theirs.
     known: HashMap<u32, Option<usize>>,

@@ -53,19 +53,24 @@ pub fn find(report: &RunReport) -> Vec<Finding> {
             .filter(|lock| lock.kind == Kind::RwlockRead)
             .map(|lock| ((lock.address.as_str(), lock.life), lock))
             .collect();
-        let cpu_wanted = cpu_wanted(process);
+        let of_process = cpu_wanted(&[process]);
         let waited_only = report.holds == Some(Holds::Waited);
         let alone = process.locks.iter().filter(|lock| !lock.is_sleepers());
         for lock in alone.chain(joined) {
             let readers = sides.get(&(lock.address.as_str(), lock.life)).copied();
-            let subject = Subject {
-                lock,
-                readers,
-                wall_ns: report.wall_ns,
-                process,
-                cpu_wanted,
-                waited_only,
+            let sharers = |of: &&Process| lock.processes.contains(&of.pid);
+            let (processes, cpu_wanted) = match lock.processes.len() {
+                0 | 1 => (vec![process], of_process),
+                _ => {
+                    let processes: Vec<&Process> =
+                        report.processes.iter().filter(sharers).collect();
+                    let cpu_wanted = cpu_wanted(&processes);
+                    (processes, cpu_wanted)
+                }
             };
+            let (pid, wall_ns) = (process.pid, report.wall_ns);
+            let subject =
+                Subject { lock, readers, wall_ns, pid, processes, cpu_wanted, waited_only };
             claims.extend(about(&subject));
         }
     }
@@ -89,17 +94,26 @@ struct Subject<'a> {
     /// The readers' row of the same read-write lock.
     readers: Option<&'a Lock>,
     wall_ns: u64,
-    process: &'a Process,
-    /// The share of runnable time that the process's threads spent without a CPU, if the kernel reports it.
+    /// The process of its row.
+    pid: u32,
+    /// The processes whose threads use it: that one, or all that share it.
+    processes: Vec<&'a Process>,
+    /// The share of runnable time that their threads spent without a CPU, if the kernel reports it.
     cpu_wanted: Option<f64>,
     /// Whether only holds are recorded that a thread waited for.
     waited_only: bool,
 }
 
 impl Subject<'_> {
-    /// The lock's total wait as a share of the time of all threads of its process.
+    /// The lock's total wait as a share of the time of all threads of its processes.
     fn share(&self) -> f64 {
-        self.waited_ns() as f64 / self.process.lived_ns(self.wall_ns) as f64
+        let lives = self.processes.iter().map(|process| process.lived_ns(self.wall_ns));
+        self.waited_ns() as f64 / crate::aggregate::sum(lives).max(1) as f64
+    }
+
+    /// The threads of its processes.
+    fn threads(&self) -> impl Iterator<Item = &'_ Thread> + Clone {
+        self.processes.iter().flat_map(|process| &process.threads)
     }
 
     /// Which of its holds the figures are of, after their name.
@@ -144,9 +158,10 @@ impl Subject<'_> {
     }
 }
 
-fn cpu_wanted(process: &Process) -> Option<f64> {
+fn cpu_wanted(processes: &[&Process]) -> Option<f64> {
+    let threads = || processes.iter().flat_map(|process| &process.threads);
     let sum = |figure: fn(&Thread) -> Option<u64>| {
-        process.threads.iter().filter_map(figure).fold(0, u64::saturating_add) as f64
+        threads().filter_map(figure).fold(0, u64::saturating_add) as f64
     };
     let (ran, wanted) = (sum(|thread| thread.cpu_ns), sum(|thread| thread.runnable_ns));
     (ran + wanted > 0.0).then(|| wanted / (ran + wanted))
@@ -179,7 +194,7 @@ fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
         Some(Claim {
             rule,
             lock: subject.lock,
-            pid: subject.process.pid,
+            pid: subject.pid,
             share: subject.lock.wait_ns.as_ref().map(|_| subject.share()),
             cost_ns: said.cost_ns,
             text: said.text,

@@ -77,9 +77,10 @@ fn unfinished(subject: &Subject) -> Option<Said> {
 
 /// The holds of a lock, if those are known that its waiters waited for: a rule that argues from the longest hold would
 /// be wrong if a longer one were missing. Each thread may still hold it at the end. If not all are known, no wait has a
-/// part without a cause that is longer than the longest hold.
+/// part without a cause that is longer than the longest hold. Of a lock that stands apart, those of other processes are
+/// missing.
 fn complete(lock: &Lock) -> Option<&Distribution> {
-    let hold = lock.hold_ns.as_ref()?;
+    let hold = lock.hold_ns.as_ref().filter(|_| !lock.is_apart())?;
     let has_all = hold.count.saturating_add(u64::from(lock.threads)) >= lock.acquisitions;
     let is_explained = || lock.blame.is_some_and(|blame| blame.unknown_ns <= hold.max);
     (has_all || is_explained()).then_some(hold)
@@ -278,7 +279,8 @@ const LARGE_SHARE: f64 = 0.05;
 /// Waits as long as the holds: the work under the lock takes the time.
 fn long_hold(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
-    let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
+    let hold = lock.hold_ns.as_ref().filter(|_| !lock.is_apart())?;
+    let wait = lock.wait_ns.as_ref()?;
     let large = wait.max as f64 >= LARGE_SHARE * subject.wall_ns as f64;
     let repeated = fourth(&hold.worst) >= LONG_WAIT_NS;
     let explains = hold.max as f64 >= EXPLAINS * wait.max as f64
@@ -397,8 +399,7 @@ fn short_holds(subject: &Subject) -> Option<Said> {
 /// In how many waits the process's threads can have slept: no more than they switched on their own. Nothing if the
 /// switches of one are unknown.
 fn most_slept(subject: &Subject) -> Option<u64> {
-    let threads = &subject.process.threads;
-    let own: Option<Vec<u64>> = threads.iter().map(|thread| thread.voluntary_switches).collect();
+    let own: Option<Vec<u64>> = subject.threads().map(|thread| thread.voluntary_switches).collect();
     own.filter(|own| !own.is_empty()).map(crate::aggregate::sum)
 }
 
@@ -580,7 +581,7 @@ const MOSTLY_OFF_CPU: f64 = 0.5;
 fn off_cpu(subject: &Subject, hold: &Distribution) -> Option<f64> {
     let holds = subject.lock.moments.iter().filter(|moment| moment.what == Span::Hold);
     let holder = holds.max_by_key(|moment| moment.ns)?.tid?;
-    let thread = subject.process.threads.iter().find(|thread| thread.tid == holder)?;
+    let thread = subject.threads().find(|thread| thread.tid == holder)?;
     let off_ns = hold.total.saturating_sub(thread.cpu_ns?);
     Some(off_ns as f64 / hold.total.max(1) as f64)
 }

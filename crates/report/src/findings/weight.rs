@@ -43,7 +43,7 @@ fn from(times: &Distribution, from_ns: u64) -> (u64, u64) {
 
 /// Whether the holders can have been without a CPU for most of `held_ns`. They cannot if all threads together were not.
 fn may_be_preempted(subject: &Subject, held_ns: u64) -> bool {
-    let threads = || subject.process.threads.iter().map(|thread| thread.runnable_ns);
+    let threads = || subject.threads().map(|thread| thread.runnable_ns);
     let wanted = threads().flatten().fold(0, u64::saturating_add);
     threads().any(|ns| ns.is_none()) || wanted as f64 >= MOST * held_ns as f64
 }
@@ -52,7 +52,8 @@ fn may_be_preempted(subject: &Subject, held_ns: u64) -> bool {
 /// as long as they are. One unlucky moment is not enough: the fourth longest is long too.
 pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
-    let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
+    let hold = lock.hold_ns.as_ref().filter(|_| !lock.is_apart())?;
+    let wait = lock.wait_ns.as_ref()?;
     // If few are recorded, the median hold is not among them.
     let are_few = subject.waited_only && hold.count < lock.acquisitions / 2;
     let median = if are_few { 0 } else { hold.p50 };

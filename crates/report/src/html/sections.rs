@@ -135,7 +135,7 @@ fn name(row: &Row) -> String {
 fn names(row: &Row) -> Vec<Cell> {
     vec![
         Cell::figure(format!("#{}", row.first().id), row.first().id as f64),
-        Cell::figure(row.pid.to_string(), f64::from(row.pid)),
+        Cell::figure(row.pids(), f64::from(row.pid)),
         Cell::text(class_name(row.class())),
         Cell::text(kind_of(row.first())),
         Cell::text(place(row.first())),

@@ -1,6 +1,6 @@
 //! The code that waited, and what its waits were for.
 
-use super::{Frame, RunReport};
+use super::{Frame, RunReport, is_zero};
 use serde::{Deserialize, Serialize};
 
 /// The total wait of a row, divided.
@@ -74,13 +74,12 @@ pub struct Blamed {
     /// By how much that path would be shorter at most if they took no time; as `path_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain_at_most_ns: Option<u64>,
+    /// The processes whose threads did it, if the lock is one that several share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pids: Vec<u32>,
     /// The locks; only in `culprits`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<u64>,
-}
-
-fn is_zero(ns: &u64) -> bool {
-    *ns == 0
 }
 
 /// The path that set a process's length, as far as it is known.
@@ -149,6 +148,13 @@ impl RunReport {
         let is_ranked = self.ranked_by == RankedBy::Gain;
         let share = |ns: u64| is_ranked.then(|| ns as f64 / self.wall_ns.max(1) as f64);
         [culprit.gain_at_most_ns, culprit.path_ns].map(|ns| share(ns?))
+    }
+
+    /// Whether a lock of this culprit is one that several processes share.
+    pub(crate) fn is_shared(&self, culprit: &Blamed) -> bool {
+        let locks = self.processes.iter().flat_map(|process| &process.locks);
+        let mut shared = locks.filter(|lock| lock.processes.len() > 1);
+        shared.any(|lock| culprit.locks.contains(&lock.id))
     }
 
     /// The largest gain of [`RunReport::of_path`] among the culprits of this lock.

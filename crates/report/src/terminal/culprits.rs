@@ -48,6 +48,13 @@ pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
             figures::percent(of_run)
         ));
     }
+    if report.culprits.iter().any(|culprit| report.is_shared(culprit)) {
+        return Some(
+            "Ranked by waiting: processes share some of these locks, and what set the run's length is only followed within \
+             a process."
+                .into(),
+        );
+    }
     let taken = report.paths.iter().max_by_key(|path| path.length_ns());
     let Some(taken) = taken else {
         return Some("Ranked by waiting: how the run ended was not seen.".into());

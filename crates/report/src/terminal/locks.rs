@@ -10,7 +10,7 @@ use uncontended_figures::table::{Column, Paint, Table};
 type Shown = (Column, fn(&Row) -> String);
 
 const LOCK: Shown = (Column::figure("lock"), |row| format!("#{}", row.first().id));
-const PID: Shown = (Column::figure("pid"), |row| row.pid.to_string());
+const PID: Shown = (Column::figure("pid"), |row| row.pids());
 const CLASS: Shown = (Column::word("class"), |row| class_name(row.class()).to_owned());
 const KIND: Shown = (Column::word("kind").goes(3), |row| kind_of(row.first()).to_owned());
 const WHERE: Shown = (Column::elastic("where"), |row| place(row.first()));

@@ -53,19 +53,20 @@ const LEAST: f64 = 0.005;
 /// The code in which most of the waiting for a lock was, and the code that held it or ended the waits, a line each. One
 /// place that waited is the stack above.
 pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
-    type Place<'a> = (f64, Option<&'a Frame>, &'a [Frame]);
+    type Place<'a> = (f64, Option<&'a Frame>, &'a [Frame], &'a [u32]);
     fn of(blamed: &[Blamed]) -> Vec<Place<'_>> {
-        blamed.iter().map(|by| (by.share, by.site.as_ref(), &by.stack[..])).collect()
+        blamed.iter().map(|by| (by.share, by.site.as_ref(), &by.stack[..], &by.pids[..])).collect()
     }
-    let waited = lock.waited_in.iter().map(|at| (at.share, at.site.as_ref(), &at.stack[..]));
+    let waited = lock.waited_in.iter();
+    let waited = waited.map(|at| (at.share, at.site.as_ref(), &at.stack[..], &[][..]));
     let waited: Vec<Place> = waited.collect();
     let waited = if waited.len() > 1 { waited } else { Vec::new() };
     let line = |how: &str, places: &[Place]| {
         let named = places.iter().filter(|(share, ..)| *share >= LEAST).take(PLACES);
-        let words = named.map(|&(share, site, stack)| {
+        let words = named.map(|&(share, site, stack, pids)| {
             let code = |site| rows::code_in(site, Some(stack));
             let code = site.map_or_else(|| "unrecorded code".to_owned(), code);
-            format!("{code} ({})", figures::percent(share))
+            format!("{code} ({}{})", figures::percent(share), of_processes(pids))
         });
         let words: Vec<String> = words.collect();
         let more = if places.len() > words.len() { ", …" } else { "" };
@@ -80,13 +81,30 @@ pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
     let unseen = (is_unexplained(lock)).then(|| {
         format!("who made threads wait for #{id} was not seen: another process, or code that is not observed")
     });
-    sides.iter().filter_map(|(how, places)| line(how, places)).chain(unseen).collect()
+    let lines = sides.iter().filter_map(|(how, places)| line(how, places));
+    lines.chain(unseen).chain(died(lock)).collect()
 }
 
 /// Whether nothing is known of why threads waited for a lock of which only waits and wakeups are seen.
 fn is_unexplained(lock: &Lock) -> bool {
     let is_all = |blame: Blame| blame.held_ns == 0 && blame.ended_ns == 0 && blame.idle_ns == 0;
     lock.like.is_some() && lock.blame.is_some_and(is_all)
+}
+
+/// Whose threads they were, of a lock that several processes share.
+fn of_processes(pids: &[u32]) -> String {
+    match pids {
+        [] => String::new(),
+        [pid] => format!(", in {pid}"),
+        pids => format!(", in {} processes", figures::count(pids.len() as u64)),
+    }
+}
+
+/// How often its holder died with it.
+fn died(lock: &Lock) -> Option<String> {
+    let times = super::several(lock.owner_died, "time", "times");
+    let text = "its holder had died with it when a waiter got it; until then it was that holder's";
+    (lock.owner_died > 0).then(|| format!("#{}: {times}, {text}", lock.id))
 }
 
 fn longest_idle(row: &Row, options: &Options, paint: Paint) -> String {

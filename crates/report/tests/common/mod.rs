@@ -95,6 +95,9 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         ended_by: vec![],
         waited_in: vec![],
         moments: vec![],
+        shared: false,
+        processes: vec![],
+        owner_died: 0,
     }
 }
 
@@ -150,6 +153,7 @@ pub(crate) fn blamed(function: &str, wait_ns: u64, share: f64) -> Blamed {
         woken_into_ns: 0,
         path_ns: None,
         gain_at_most_ns: None,
+        pids: vec![],
         locks: vec![],
     }
 }
