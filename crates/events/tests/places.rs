@@ -5,7 +5,7 @@ mod common;
 use common::{At, ROOM, image, recorder};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::Blocked;
-use uncontended_events::maps::{Place, Walk};
+use uncontended_events::maps::{Mapping, Place, Walk};
 use uncontended_events::site::Site;
 use uncontended_events::waiters::{self, Side, Wait};
 use uncontended_events::{generations, stacks};
@@ -149,6 +149,21 @@ fn a_thread_s_entry_names_what_it_waits_for_until_it_waits_no_longer() {
     assert_eq!(words().2, wants::DEADLINE);
     blocked.gave_up();
     assert_eq!(words().0, 0);
+}
+
+#[test]
+fn a_mapping_says_whether_it_is_shared_and_of_which_file() {
+    let of = |line: &[u8]| {
+        let mapping = Mapping::parse(line).unwrap();
+        (mapping.shared, mapping.offset, mapping.device_and_inode())
+    };
+    let nameless =
+        b"7f3736d21000-7f3736d25000 rw-s 00002000 00:01 1057                 /dev/zero (deleted)";
+    assert_eq!(of(nameless), (true, 0x2000, Some((1, 1057))));
+    let file = b"7f3736d21000-7f3736d25000 rw-p 00000000 fe:1a 18446744073709551615 /a b";
+    assert_eq!(of(file), (false, 0, Some((0xfe << 32 | 0x1a, u64::MAX))));
+    assert_eq!(of(b"1000-2000 rw-p 00000000 00:00 0"), (false, 0, Some((0, 0))));
+    assert_eq!(of(b"1000-2000 rw-p 00000000 0:x 7 ").2, None);
 }
 
 #[test]

@@ -188,6 +188,13 @@ pub(crate) fn thread_name() -> [u8; 16] {
     name
 }
 
+/// Whether a filter of system calls is in force, as one that an earlier program of this process left behind.
+pub(crate) fn has_filter() -> bool {
+    // SAFETY: numbers only (L1).
+    let mode = unsafe { call(libc::SYS_prctl, [libc::PR_GET_SECCOMP as usize, 0, 0, 0, 0, 0]) };
+    mode != Ok(0)
+}
+
 /// The resource usage of the calling thread so far.
 pub(crate) fn thread_usage() -> libc::rusage {
     // SAFETY: plain numbers (L5).

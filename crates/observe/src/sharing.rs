@@ -7,9 +7,10 @@
 //! is its process's own. Where the kernel may not be asked, the lock is apart. A spinlock has no such attribute: only
 //! its memory tells, and its initialisation.
 //! # State
-//! ATTRIBUTES: for each kind of object, which bits of which word the attribute sets; HOLDERS: of mutexes and read-write
-//! locks, the word with the number of the thread that holds it alone. [`prepare`] finds out by making an object with
-//! the attribute and one without it, and by taking one, since C libraries differ.
+//! Set at start, by [`prepare`]. ATTRIBUTES: for each kind of object, which bits of which word the attribute sets;
+//! HOLDERS: of mutexes and read-write locks, the word with the number of the thread that holds it alone. Both are found
+//! out by making an object with the attribute and one without it, and by taking one, since C libraries differ.
+//! MAY_QUERY: how the kernel is asked.
 //! # Invariants
 //! I1: an object is at least as long as the word of its attribute is far from its beginning, and aligned as that.
 //! # Evidence
@@ -20,7 +21,7 @@ use crate::kernel::{self, Descriptor, Mapped};
 use crate::{module, sandbox};
 use libc::{c_int, c_void};
 use std::ptr::null;
-use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
+use uncontended_atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use uncontended_events::sharing::{Location, Sharing};
 use uncontended_trace::layout::{READERS, kind};
 
@@ -52,6 +53,7 @@ fn attribute(kind: u8) -> Option<&'static Attribute> {
 
 /// Finds out where the C library keeps the attribute in each kind of objects.
 pub(crate) fn prepare() {
+    MAY_QUERY.store(!kernel::has_filter(), Relaxed);
     macro_rules! learn {
         ($kind:ident $type:ident $begin:ident $set:ident $make:ident ($($argument:expr)?)) => {
             learn(kind::$kind, |object, shared| {
@@ -166,6 +168,10 @@ unsafe fn may_be_shared(address: usize, kind: u8) -> bool {
     value & attribute.mask.load(Relaxed) == attribute.shared.load(Relaxed)
 }
 
+/// Whether the kernel may be asked by an `ioctl`, which a filter from before this program may forbid: it is the only
+/// kind of call here that starting a program does not need.
+static MAY_QUERY: AtomicBool = AtomicBool::new(false);
+
 /// Whether processes share the lock of `kind` at `key`, and where.
 ///
 /// # Safety
@@ -191,11 +197,12 @@ fn mapped(address: usize) -> Option<Mapped> {
     if sandbox::is_filtered() {
         return None;
     }
-    let maps = Descriptor::open(c"/proc/self/maps", libc::O_RDONLY)?;
-    maps.mapped(address).or_else(|| listed(address))
+    let query = || Descriptor::open(c"/proc/self/maps", libc::O_RDONLY)?.mapped(address);
+    let answer = if MAY_QUERY.load(Relaxed) { query() } else { None };
+    answer.or_else(|| listed(address))
 }
 
-/// The same from the list of all mappings, for kernels before 6.11.
+/// The same from the list of all mappings, as kernels before 6.11 need it.
 fn listed(address: usize) -> Option<Mapped> {
     module::for_places(|place| {
         let mapping = place.mapping();
