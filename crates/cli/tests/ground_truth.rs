@@ -259,7 +259,7 @@ programs! {
     holder_sleeps
     late_destructors many many_keys no_frame_information own_close own_malloc passed_on plugin quiet_release
     readers_starve_writer same_results sandbox semaphore_lock signal_handler_locks signal_jumps_out
-    signal_many_locks small_stack spin_and_barrier timed_out trylock_loop types vfork_exec wait_moves
+    signal_many_locks slept small_stack spin_and_barrier timed_out trylock_loop types vfork_exec wait_moves
     waiters_in_turn way_back
 }
 

@@ -7,9 +7,9 @@
 //! when it could have been taken; [`blame`]: the holds they waited for, and what those waited for (`chain`);
 //! [`shared`]: the same of read-write locks; [`recent`]: of returns from condition variables; [`nested`]: the locks
 //! held when another was taken; [`rows`]: a thread's rows, found by address; [`calls`]: its calls, found by where
-//! they return to; [`stacks`]: the numbers of stacks; [`log`]: when each wait was; [`spans`]: what the program
-//! announces; [`maps`]: the kernel's list of a process's mappings. What the observer asks about the process around
-//! it: [`slots`], a table of modules; [`segments`], [`symbols`], [`deadline`].
+//! they return to; [`stacks`]: the numbers of stacks; [`log`]: when each wait was; [`slept`]: whether its thread slept;
+//! [`spans`]: what the program announces; [`maps`]: the kernel's list of a process's mappings. What the observer asks
+//! about the process around it: [`slots`], a table of modules; [`segments`], [`symbols`], [`deadline`].
 //! # Evidence
 //! Unit tests next to each file, `tests/model.rs`, and `tests/programs` observed by `unc run`.
 
@@ -34,6 +34,7 @@ pub mod rows;
 pub mod segments;
 pub mod shared;
 pub mod site;
+pub mod slept;
 pub mod slots;
 pub mod spans;
 pub mod stacks;

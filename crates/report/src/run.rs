@@ -196,6 +196,12 @@ pub struct Lock {
     /// Waits: acquisitions that failed at the first try, and waits that timed out. With the latter it may exceed
     /// `acquisitions`.
     pub blocked: u64,
+    /// Those of `blocked` in which the thread slept in the kernel, as far as that is known; none if it is of no wait.
+    #[serde(default)]
+    pub slept: Option<u64>,
+    /// The number of waits of which it is known; none if it is of all or of no wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slept_known: Option<u64>,
     /// Failed tries (trylock and the like).
     pub try_failed: u64,
     /// The waits among `blocked` that ended without the lock.

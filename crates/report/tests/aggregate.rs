@@ -33,6 +33,8 @@ fn the_parts_of_all_threads_are_put_together() {
     writer.word(b, offset_of!(Cell, owner_changes), 2);
     let cold = writer.get(b, offset_of!(Cell, cold));
     writer.word(cold, offset_of!(Cold, try_failed), 4);
+    writer.word(cold, offset_of!(Cold, slept_known), 1);
+    writer.word(cold, offset_of!(Cold, slept), 1);
 
     let report = read(&writer, facts());
     assert_eq!(
@@ -45,6 +47,7 @@ fn the_parts_of_all_threads_are_put_together() {
         (Kind::Mutex, Class::Contention, "0xabc0")
     );
     assert_eq!((row.acquisitions, row.blocked, row.try_failed, row.threads), (150, 1, 4, 2));
+    assert_eq!((row.slept, row.slept_known), (Some(1), None));
     assert_eq!(row.owner_changes, Some(2));
     let hold = row.hold_ns.as_ref().unwrap();
     assert_eq!((hold.count, hold.total, hold.max), (150, 100_000 + 5_000_000, 100_000));

@@ -15,7 +15,7 @@ const _: () = {
     assert!(size_of::<Chain>() == 8 * UNIT);
     assert!(size_of::<Recent>() == 25 * UNIT);
     assert!(size_of::<Cell>() == 6 * UNIT && std::mem::offset_of!(Cell, hold) == UNIT);
-    assert!(size_of::<Cold>() == 41 * UNIT);
+    assert!(size_of::<Cold>() == 42 * UNIT);
     assert!(size_of::<Caused>() == UNIT);
     assert!(size_of::<Nested>() == 2 * UNIT);
     assert!(size_of::<Wake>() == 24);
@@ -57,7 +57,7 @@ const _: () = {
         Cell: next lock cold depth acquisitions site caused owner_changes hold_start hold_total hold_fourth
             hold hold_carry spare hold_worst_at hold_worst;
         Cold: blocked wait_total idle_total timed_out wait_worst idle_worst wait idle timed_out_total timed_out_max
-            try_failed wait_free idle_by unserved unserved_at served;
+            try_failed wait_free idle_by unserved unserved_at served slept_known slept spare;
         Recent: noted counted holds divided_to spare;
         PastHold: began ended site release;
         Caused: next stack wait waits holds longest release passed_to passed_on
@@ -78,5 +78,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0x6bda_83b9_b92d_0106, "the layout has changed: change VERSION");
+    assert!(hash == 0x31ff_ad95_cbf1_ee2a, "the layout has changed: change VERSION");
 };

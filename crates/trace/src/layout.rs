@@ -19,7 +19,7 @@
 //!                 └ index: tables of lock units by address
 //! ```
 //! A `Cell` is what one thread did to one generation of a lock; only that thread writes it. A lock costs 128 bytes, a
-//! cell 384, its part for waits (`Cold`) 2,624, each site that made others wait (`Caused`) 64, a waiter list 640, and
+//! cell 384, its part for waits (`Cold`) 2,688, each site that made others wait (`Caused`) 64, a waiter list 640, and
 //! the recent holds of a mutex with a condition variable 1,600, a lock taken while others are held 128, 127 entries of
 //! a log 8,192, a name of spans 64.
 //! # Invariants
@@ -44,7 +44,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 13;
+pub const VERSION: u32 = 14;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -67,6 +67,8 @@ pub mod flag {
     pub const NO_HOLD: u32 = 1;
     /// Which locks are held while another is taken is recorded.
     pub const LOCK_ORDER: u32 = 2;
+    /// The kernel tells threads without a system call whether they left their CPU.
+    pub const SWITCHES: u32 = 4;
 }
 
 /// Values of [`Header::clock`].
@@ -446,6 +448,12 @@ pub struct Cold {
     pub unserved_at: AtomicU64,
     /// Sum of those that went on until a wakeup, in whose share they are (conditions).
     pub served: AtomicU64,
+    /// Waits of which it is known whether the thread slept.
+    pub slept_known: AtomicU64,
+    /// Those in which it slept.
+    pub slept: AtomicU64,
+    /// Keeps the size a multiple of a unit.
+    pub spare: [AtomicU64; 6],
 }
 
 /// A lock that a thread took while it held others, by a call that would have waited without a limit. A thread has one

@@ -205,6 +205,10 @@ pub struct CellRecord {
     pub timed_out: TimedOutRecord,
     /// Tries that failed.
     pub try_failed: u64,
+    /// Waits of which it is known whether the thread slept.
+    pub slept_known: u64,
+    /// Those in which it slept.
+    pub slept: u64,
     /// Acquisitions that followed another thread's.
     pub owner_changes: u64,
     /// Since when the thread held it at the end of the record, if it did.

@@ -122,6 +122,7 @@ impl Scale<'_> {
         let idle = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.idle)));
         let hold = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.hold)));
         let kind = kind_of(lock.kind);
+        let (blocked, known) = (sum(|cell| cell.blocked), sum(|cell| cell.slept_known));
         let meaning = Meaning::of(kind, lock.crossed);
         let (created, first_taken) = (stacks.frames(lock.created), stacks.frames(lock.first_taken));
         let of_wall = |ns: u64| (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64);
@@ -152,7 +153,9 @@ impl Scale<'_> {
             address: format!("{:#x}", lock.address),
             life: lock.generation,
             acquisitions: sum(|cell| cell.acquisitions),
-            blocked: sum(|cell| cell.blocked),
+            blocked,
+            slept: (known > 0).then(|| sum(|cell| cell.slept)),
+            slept_known: Some(known).filter(|&known| known > 0 && known < blocked),
             try_failed: sum(|cell| cell.try_failed),
             timed_out: self.timed_out(cells),
             threads: u32::try_from(cells.iter().filter(|(_, cell)| cell.acquisitions > 0).count())

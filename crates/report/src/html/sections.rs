@@ -85,6 +85,7 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
         "locks",
         "taken",
         "blocked",
+        "slept",
         "wait",
         "of time",
         "p50",
@@ -101,6 +102,7 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
     let cells = rows.iter().take(TABLE_ROWS).map(|row| {
         let mut cells = names(row);
         cells.push(share(row.blocked_share()));
+        cells.push(share(row.slept.share()));
         let wait = row.wait.as_ref();
         cells.extend([
             time(wait, |t| t.total),
@@ -167,6 +169,7 @@ fn without_constants(
     let constant = |heading: &str| match heading {
         "pid" => report.processes.len() < 2,
         "locks" => one_each,
+        "slept" => rows.iter().all(|row| row.slept.known == 0),
         _ => false,
     };
     let rest = &rows[rows.len().min(TABLE_ROWS)..];

@@ -2,7 +2,8 @@
 
 use super::{Options, heading, several};
 use crate::aggregate::sum;
-use crate::run::{RunReport, Thread};
+use crate::rows::Slept;
+use crate::run::{Lock, RunReport, Thread};
 use std::cmp::Reverse;
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
@@ -62,13 +63,22 @@ pub(crate) fn own_switches(report: &RunReport) -> Option<String> {
     let threads = || report.processes.iter().flat_map(|process| &process.threads);
     let own = sum(threads().filter_map(|thread| thread.voluntary_switches));
     let waits = sum(threads().filter_map(|thread| thread.blocked));
+    let locks: Vec<&Lock> = report.processes.iter().flat_map(|process| &process.locks).collect();
+    let Slept { known, slept } = Slept::of(&locks);
+    let is_known = known > 0 && known >= waits;
     let sentence = || {
         let (own, waits) = (figures::count(own), several(waits, "wait", "waits"));
+        let what = match is_known {
+            true => format!("threads slept in {} of the {waits}", figures::count(slept)),
+            false => format!("for {waits}"),
+        };
         format!(
-            "{own} own switches in all, for {waits} that were seen: most were for something else."
+            "{own} own switches in all{} {what} that were seen: most were for something else.",
+            if is_known { ";" } else { "," }
         )
     };
-    (own >= MANY_SWITCHES && waits < own / 2).then(sentence)
+    let for_waits = if is_known { slept } else { waits };
+    (own >= MANY_SWITCHES && for_waits < own / 2).then(sentence)
 }
 
 fn cells(pid: u32, thread: &Thread) -> Vec<String> {

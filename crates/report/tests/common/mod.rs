@@ -75,6 +75,8 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         life: 0,
         acquisitions: 100,
         blocked: 0,
+        slept: None,
+        slept_known: None,
         try_failed: 0,
         timed_out: None,
         threads: 1,
