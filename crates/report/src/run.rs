@@ -93,6 +93,24 @@ pub struct Process {
     pub locks: Vec<Lock>,
     /// One row per thread.
     pub threads: Vec<Thread>,
+    /// Waits for other threads to end, the longest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joins: Vec<Join>,
+}
+
+/// A wait of one thread for the end of another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Join {
+    /// The thread that waited.
+    pub tid: u32,
+    /// The thread that it waited for.
+    pub of: u32,
+    /// That thread's name at its end.
+    pub name: String,
+    /// The code that it ran, if its stacks show that.
+    pub body: Option<Frame>,
+    /// From the call to the end of the wait.
+    pub wait_ns: u64,
 }
 
 impl Process {

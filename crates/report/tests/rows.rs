@@ -170,6 +170,23 @@ fn a_lock_is_called_by_the_first_of_its_row() {
     assert_eq!(firsts, [4, 5, 6, 7]);
 }
 
+#[test]
+fn a_long_wait_for_a_threads_end_is_said() {
+    let of = |wait_ns| {
+        let body = Some(frame("work", "pool.c", 9));
+        let mut report = run(&["program"]);
+        report.wall_ns = 100 * MS;
+        report.processes = vec![process(7, vec![], vec![thread(7, "main")])];
+        report.processes[0].joins =
+            vec![Join { tid: 7, of: 8, name: "worker".to_owned(), body, wait_ns }];
+        render(&report, &Options { top: 10, colour: false, width: 200 })
+    };
+    let said =
+        "Longest wait for a thread's end: 10.0 ms, of thread 7 for 8 (worker, work pool.c:9).";
+    assert!(of(10 * MS).contains(said), "{}", of(10 * MS));
+    assert!(!of(10 * MS - 1).contains("Longest wait for a thread's end"));
+}
+
 /// Sums of what is known, in the row, in its longest wait, and in the sentence about switches.
 #[test]
 fn in_how_many_waits_threads_slept_is_said_as_far_as_known() {

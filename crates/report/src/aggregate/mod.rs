@@ -9,6 +9,7 @@ mod classify;
 mod coverage;
 mod deadlocks;
 mod distribution;
+mod joins;
 mod locks;
 mod nature;
 mod order;
@@ -77,7 +78,8 @@ pub fn report(
         let mut threads = threads::rows(&record, image, &facts, told.insert(image.pid));
         threads::set_contended(&mut threads, &rows.contended, record.tick_ns);
         let (pid, command, locks) = (image.pid, image.command.clone(), rows.locks);
-        let mut process = Process { pid, command, locks, threads };
+        let joins = joins::joins(&record, image, &mut stacks);
+        let mut process = Process { pid, command, locks, threads, joins };
         set_wait_shares(&mut process, facts.wall_ns);
         processes.push(process);
     }

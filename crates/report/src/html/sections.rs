@@ -4,7 +4,7 @@ use super::{Cell, bars, stacks, table};
 use crate::rows::{Row, class_name, kind_of, place};
 use crate::run::{Distribution, RunReport, Spans, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
-use crate::terminal::{own_switches, several, shown, unseen, why_by_waiting, words};
+use crate::terminal::{longest_join, own_switches, several, shown, unseen, why_by_waiting, words};
 use maud::{Markup, html};
 use std::cmp::Reverse;
 use uncontended_figures as figures;
@@ -293,6 +293,7 @@ pub(super) fn threads(report: &RunReport) -> Markup {
         (chart)
         (without(&|heading| heading == "pid" && report.processes.len() < 2, &headings, rows))
         @if rest > 0 { (left_out(&several(rest as u64, "more thread", "more threads"))) }
+        @if let Some(join) = longest_join(report) { p { (join) } }
         @if let Some(switches) = own_switches(report) { p { (switches) } }
     }
 }

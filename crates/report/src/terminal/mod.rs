@@ -19,7 +19,7 @@ mod worst;
 
 pub(crate) use culprits::{ranked, shown, unseen, why_by_waiting, words};
 pub use history::{difference, history};
-pub(crate) use threads::own_switches;
+pub(crate) use threads::{longest_join, own_switches};
 pub(crate) use worst::{both_ends, cause, lost, member, slept};
 
 use crate::findings::{TRY, tried_by};

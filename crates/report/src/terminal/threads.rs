@@ -2,7 +2,7 @@
 
 use super::{Options, heading, several};
 use crate::aggregate::sum;
-use crate::rows::Slept;
+use crate::rows::{Slept, code};
 use crate::run::{Lock, RunReport, Thread};
 use std::cmp::Reverse;
 use uncontended_figures as figures;
@@ -49,10 +49,33 @@ pub(super) fn render_all(report: &RunReport, options: &Options, paint: Paint) ->
         let more = several((threads.len() - options.top) as u64, "more thread", "more threads");
         text.push_str(&format!("  and {more}\n"));
     }
+    if let Some(join) = longest_join(report) {
+        text.push_str(&wrap(&join, "  ", options.width));
+    }
     if let Some(switches) = own_switches(report) {
         text.push_str(&wrap(&switches, "  ", options.width));
     }
     text
+}
+
+/// A wait for a thread's end of this share of the run is worth a sentence.
+const LONG_JOIN: f64 = 0.1;
+
+/// The longest wait for another thread's end, in a sentence, if it is long.
+pub(crate) fn longest_join(report: &RunReport) -> Option<String> {
+    let joins = report.processes.iter().flat_map(|process| &process.joins);
+    let join = joins.max_by_key(|join| join.wait_ns)?;
+    let is_long = join.wait_ns as f64 >= LONG_JOIN * report.wall_ns as f64;
+    let body = join.body.as_ref().map_or_else(String::new, |body| format!(", {}", code(body)));
+    is_long.then(|| {
+        format!(
+            "Longest wait for a thread's end: {}, of thread {} for {} ({}{body}).",
+            figures::duration(join.wait_ns),
+            join.tid,
+            join.of,
+            clean(&join.name)
+        )
+    })
 }
 
 /// Fewer own switches are not worth a sentence.

@@ -46,7 +46,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
 
 /// A process of that run.
 pub(crate) fn process(pid: u32, locks: Vec<Lock>, threads: Vec<Thread>) -> Process {
-    Process { pid, command: vec!["program".to_owned()], locks, threads }
+    Process { pid, command: vec!["program".to_owned()], locks, threads, joins: vec![] }
 }
 
 /// A frame with a function and a line.
