@@ -72,6 +72,43 @@ fn the_parts_of_all_threads_are_put_together() {
     assert_eq!(report.processes[0].threads[1].wait_ns, Some(500_000));
 }
 
+/// The record dates the longest hold of a thread; the log dates the others, if it has them.
+#[test]
+fn the_longest_holds_have_their_moments() {
+    let mut writer = Writer::new();
+    let process = writer.process(7);
+    let (lock, other) = (
+        writer.lock(process, 0xabc0, layout::kind::MUTEX),
+        writer.lock(process, 0xdef0, layout::kind::MUTEX),
+    );
+    let thread = writer.thread(process, 7);
+    let cell = writer.cell(thread, lock, 5);
+    writer.holds(cell, 90_000, 5);
+    writer.word(cell, offset_of!(Cell, hold_worst_at), 501_000);
+    writer.word(cell, offset_of!(Cell, hold_worst) + 8, 60_000);
+    writer.word(cell, offset_of!(Cell, hold_worst) + 16, 60_000);
+    writer.word(cell, offset_of!(Cell, hold_fourth), 50_000);
+    let hold = |lock, began, length: u64| LoggedRecord {
+        what: logged::HOLD,
+        began,
+        ended: began + length,
+        lock,
+        ..LoggedRecord::default()
+    };
+    let logged = [
+        hold(other, 11_000, 50_000),
+        hold(lock, 101_000, 60_000),
+        hold(lock, 301_000, 60_000),
+        hold(lock, 501_000, 90_000),
+    ];
+    writer.logs(thread, &logged);
+    let report = read(&writer, facts());
+    let moments = report.processes[0].locks[0].moments.iter();
+    let moments: Vec<_> = moments.map(|moment| (moment.at_ns, moment.ns, moment.tid)).collect();
+    let known = [(250_000, 45_000), (50_000, 30_000), (150_000, 30_000)];
+    assert_eq!(moments, known.map(|(at, ns)| (at, ns, Some(7))), "the log has no fourth one");
+}
+
 /// A semaphore that a started thread holds until its end, for most of its life, is waited for to join it. Each figure
 /// at the last value that makes a join, and at the next.
 #[test]

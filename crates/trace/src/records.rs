@@ -306,7 +306,7 @@ pub struct TimesRecord {
 pub struct ExtremeRecord {
     /// Its length.
     pub ticks: u64,
-    /// When it ended (holds: when the longest began; 0 for the others).
+    /// When it ended (holds: when the longest began; 0 for the others, which the log may have).
     pub at: u64,
     /// Stack of the thread whose time it is; 0 if unknown.
     pub mine: u32,

@@ -59,8 +59,14 @@ pub(super) fn rows(
     let scale = Scale { record, wall_ns, pid: image.pid };
     let touched = touched(image).filter_map(|lock| Some((lock, cells.remove(&lock.unit)?)));
     let mut rows = Rows::default();
+    let logged = logged_holds(image);
     for (lock, cells) in touched {
-        let cells = cells.into_iter().map(|(thread, cell)| (thread, record.cell(cell)));
+        let cells = cells.into_iter().map(|(thread, at)| {
+            let mut cell = record.cell(at);
+            let of_lock = logged.get(&(thread.unit, lock.unit)).map_or(&[][..], Vec::as_slice);
+            date(&mut cell.hold.worst, of_lock);
+            (thread, cell)
+        });
         let cells: Cells = cells.collect();
         let unit = lock.unit;
         let (lock, followed) = scale.row(lock, &cells, sites, stacks);
@@ -75,6 +81,30 @@ pub(super) fn rows(
         rows.followed.push(followed);
     }
     rows
+}
+
+/// The beginnings and lengths of the holds in the logs of `image`, by thread and lock.
+fn logged_holds(image: &ProcessRecord) -> HashMap<(u32, u32), Vec<(u64, u64)>> {
+    let mut holds: HashMap<_, Vec<(u64, u64)>> = HashMap::new();
+    for thread in &image.threads {
+        for hold in thread.log.holds() {
+            let length = hold.ended.saturating_sub(hold.began);
+            holds.entry((thread.unit, hold.lock)).or_default().push((hold.began, length));
+        }
+    }
+    holds
+}
+
+/// Dates those of a cell's longest holds that the record does not, by the log's entries of the same length.
+fn date(longest: &mut [ExtremeRecord], logged: &[(u64, u64)]) {
+    for place in 0..longest.len() {
+        let dated = |began: u64| longest.iter().any(|hold| hold.at == began);
+        let same =
+            logged.iter().find(|&&(began, length)| length == longest[place].ticks && !dated(began));
+        if let (0, Some(&(began, _))) = (longest[place].at, same) {
+            longest[place].at = began;
+        }
+    }
 }
 
 /// Converts the record's ticks into figures.
@@ -283,7 +313,7 @@ impl Scale<'_> {
         }
     }
 
-    /// The moments of the longest times. The record notes their ends and, for the longest hold, its beginning.
+    /// The moments of the longest times. The record notes their ends and, of holds, the beginnings.
     fn moments(self, meaning: Meaning, spans: [(Span, &Times<Note>); 3]) -> Vec<Moment> {
         let known = spans.into_iter().filter(|(span, _)| match span {
             Span::Wait => true,
