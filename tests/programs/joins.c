@@ -7,6 +7,9 @@ static _Atomic pid_t joiner;
 
 static void *sleeps(void *unused) {
     await_asleep(&joiner);
+    pthread_mutex_lock(&m); /* Long enough to be kept with its stack. */
+    nap_ms(10);
+    pthread_mutex_unlock(&m);
     pthread_mutex_lock(&m);
     pthread_mutex_unlock(&m);
     nap_ms(50);
@@ -18,7 +21,7 @@ int main(void) {
     pthread_mutex_unlock(&m);
     joiner = my_tid();
     pthread_join(start(sleeps, NULL), NULL);
-    expect("mutex", &m, "acquisitions = 2");
+    expect("mutex", &m, "acquisitions = 3");
     expect("mutex", &m, "wait_ns = null");
     return 0;
 }

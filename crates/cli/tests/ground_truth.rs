@@ -257,7 +257,7 @@ programs! {
     constructor_waits coroutine fork_held fork_in_wait forked_bare free_but_off_cpu full_record futex held_for_life
     holder_sleeps late_destructors many many_keys no_frame_information own_close own_malloc passed_on plugin
     quiet_release readers_starve_writer same_results sandbox semaphore_lock signal_handler_locks signal_jumps_out
-    signal_many_locks small_stack spin_and_barrier timed_out trylock_loop types vfork_exec wait_moves
+    signal_many_locks slept small_stack spin_and_barrier timed_out trylock_loop types vfork_exec wait_moves
     waiters_in_turn way_back
 }
 
@@ -533,9 +533,13 @@ fn lock_order_without_inversions() {
 #[test]
 fn joins() {
     let report = check_with("joins", &[], 0);
-    let threads = report["processes"][0]["threads"].as_array().unwrap();
+    let process = &report["processes"][0];
+    let threads = process["threads"].as_array().unwrap();
     let longest = threads.iter().filter_map(|thread| thread["joined_ns"].as_u64()).max();
     assert!(longest >= Some(50_000_000), "main waits for a thread that sleeps 50 ms: {threads:#?}");
+    let [join] = &process["joins"].as_array().unwrap()[..] else { panic!("{process:#}") };
+    assert_eq!((&join["tid"], &join["body"]["function"]), (&process["pid"], &"sleeps".into()));
+    assert!(join["wait_ns"].as_u64() >= Some(60_000_000) && join["of"] != process["pid"], "{join}");
     let share = report["coverage"]["futex_share_unaccounted"].as_f64();
     assert!(share.is_none_or(|share| share < 0.5), "{share:?} of the waiting is unaccounted for");
 }

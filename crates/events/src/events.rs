@@ -23,6 +23,7 @@ use crate::passing;
 use crate::recent;
 pub use crate::releases::{Unlock, leaving, record_hold, release, releasing};
 use crate::site::{Recorder, Row, Site};
+use crate::slept::{self, Before};
 use crate::waiters::{self, Side, Wait};
 use crate::wakes;
 use crate::wants;
@@ -275,6 +276,7 @@ impl<S: Site> Blocked<S> {
             blame::close(row.lock, opened, now);
         }
         let Wait { arrival, free, stack, .. } = wait;
+        let slept = wait.sleeps.slept(at);
         wait.leave(at.recorder(), row.lock);
         chain::was_blocked(at.recorder(), row.lock, arrival);
         let is_signal = row.lock.crossed.load(Relaxed) != 0; // A semaphore in use as one.
@@ -285,7 +287,11 @@ impl<S: Site> Blocked<S> {
         bump(&row.cell.acquisitions);
         take(at.recorder(), row, at.site(), now);
         let free = free.since(row.lock, 0).min(now.saturating_sub(arrival));
-        record_wait(at, row, Waited { call, now, release, stack, by, free, ..Waited::default() });
+        record_wait(
+            at,
+            row,
+            Waited { call, now, release, stack, by, free, slept, ..Waited::default() },
+        );
         if is_signal {
             ended_since(at.recorder(), row, call, now);
         }
@@ -327,6 +333,7 @@ impl<S: Site> Blocked<S> {
             None
         };
         let Wait { call, arrival, free, stack, .. } = wait;
+        let slept = wait.sleeps.slept(at);
         let others = wait.give_up(at.recorder(), row.lock);
         if let Some(piece) = blame::last_piece(at.recorder(), row.lock, arrival, now) {
             blame::book(at.recorder(), row.cell, piece);
@@ -334,7 +341,7 @@ impl<S: Site> Blocked<S> {
         let free_now = if release != 0 { now.saturating_sub(release) } else { 0 };
         let free = free.since(row.lock, free_now).min(now.saturating_sub(arrival));
         let ended = End::TimedOut;
-        record_wait(at, row, Waited { call, now, ended, stack, free, ..Waited::default() });
+        record_wait(at, row, Waited { call, now, ended, stack, free, slept, ..Waited::default() });
         match opened {
             Some(opened) if others == 0 => {
                 row.lock.wanted_at.store(0, Relaxed); // The next waiter wants it only from its arrival on.
@@ -364,6 +371,7 @@ pub fn record_wait(at: impl Site, row: Row, waited: Waited) {
         Fresh { ticks: length, at: waited.now, release: waited.release, cause: cause::UNKNOWN };
     note_extreme(at, &cold.wait_worst, row.lock, fresh);
     add(&cold.wait_free, waited.free);
+    slept::note(cold, waited.slept);
     log::wait(at.recorder(), row.lock, &waited);
 }
 
@@ -389,6 +397,9 @@ pub fn sleep<S: Site, R: Copy>(
     let Some((at, row)) = found else { return wait() };
     let asleep_since = &at.recorder().thread.asleep_since;
     let call = begin(at, row);
+    let busy = at.begin();
+    let before = Before::now(at);
+    drop(busy);
     asleep_since.store(call, Relaxed);
     row.lock.attention.fetch_add(1, Relaxed);
     let result = wait();
@@ -401,10 +412,11 @@ pub fn sleep<S: Site, R: Copy>(
         let now = at.ticks();
         let busy = at.begin();
         bump(&row.cell.acquisitions);
+        let slept = before.slept(at);
         let stack = at.site();
         let came = ended == End::Came;
         let by = if came { By::waker(row.lock, (call, now)) } else { By::default() };
-        record_wait(at, row, Waited { call, now, ended, stack, by, ..Waited::default() });
+        record_wait(at, row, Waited { call, now, ended, stack, by, slept, ..Waited::default() });
         if came {
             ended_since(at.recorder(), row, call, now);
         }

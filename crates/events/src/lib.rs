@@ -8,6 +8,7 @@
 //! and what those waited for (`chain`); [`shared`]: the same of read-write locks; [`recent`]: of returns from condition
 //! variables; [`nested`]: the locks held when another was taken; [`rows`]: a thread's rows, found by address;
 //! [`calls`]: its calls, found by where they return to; [`stacks`]: the numbers of stacks; [`log`]: when each wait was;
+//! [`slept`]: whether its thread slept;
 //! [`spans`]: what the program announces; [`maps`]: the kernel's list of a process's mappings. What the observer asks
 //! about the process around it: [`slots`], a table of modules; [`segments`], [`symbols`], [`deadline`].
 //! # Evidence
@@ -35,6 +36,7 @@ pub mod segments;
 pub mod shared;
 pub mod sharing;
 pub mod site;
+pub mod slept;
 pub mod slots;
 pub mod spans;
 pub mod stacks;

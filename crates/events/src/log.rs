@@ -89,6 +89,8 @@ pub struct Waited {
     pub continues: bool,
     /// The part of it during which the lock was free.
     pub free: u64,
+    /// Whether the thread slept; none if that is unknown.
+    pub slept: Option<bool>,
 }
 
 /// A wait, a hold or a span that has ended.

@@ -91,11 +91,13 @@ fn end_wait(at: impl Site, rows: Rows, wait: Option<Wait>, was_free: bool, now: 
     let mut cause = cause::BARGED;
     if let Some(wait) = wait {
         let Wait { call, arrival, free, stack, .. } = wait;
+        let slept = wait.sleeps.slept(at);
         wait.leave(at.recorder(), state.lock);
         let stamped = state.lock.stack_at.load(Relaxed);
         let by = By::leaver(at.recorder(), state.lock, (call, now));
         let free = free.since(state.lock, 0).min(now.saturating_sub(arrival));
-        let waited = Waited { call, now, release: stamped, stack, by, free, ..Waited::default() };
+        let waited =
+            Waited { call, now, release: stamped, stack, by, free, slept, ..Waited::default() };
         events::record_wait(at, mine, waited);
         cause = events::cause_of(call, opened.unwrap_or(now), state.lock.woken.load(Relaxed), now);
     }
@@ -111,6 +113,7 @@ pub fn gave_up(at: impl Site, rows: Rows, wait: Wait, readers: Option<Row>) {
     let Rows { mine, state, .. } = rows;
     let busy = at.begin();
     let Wait { call, arrival, free, stack, .. } = wait;
+    let slept = wait.sleeps.slept(at);
     let now = at.ticks();
     let release = state.lock.release.load(Relaxed);
     let opened = match release {
@@ -121,7 +124,11 @@ pub fn gave_up(at: impl Site, rows: Rows, wait: Wait, readers: Option<Row>) {
     let free_now = if release != 0 { now.saturating_sub(release) } else { 0 };
     let free = free.since(state.lock, free_now).min(now.saturating_sub(arrival));
     let ended = End::TimedOut;
-    events::record_wait(at, mine, Waited { call, now, ended, stack, free, ..Waited::default() });
+    events::record_wait(
+        at,
+        mine,
+        Waited { call, now, ended, stack, free, slept, ..Waited::default() },
+    );
     // A free lock has no holder, however late its thread's writes arrive here.
     let piece = || last_piece(at.recorder(), rows, readers, arrival, now);
     if let Some(piece) = (release == 0).then(piece).flatten() {

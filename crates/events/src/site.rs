@@ -50,6 +50,12 @@ pub trait Site: Copy {
     /// The current time in ticks.
     fn ticks(self) -> u64;
 
+    /// How often the thread has slept so far: it gave up its CPU of its own accord. `None` if that is unknown. The
+    /// thread must be marked as recording.
+    fn sleeps(self) -> Option<u64> {
+        None
+    }
+
     /// Marks the thread as recording until the result is dropped: no other event of this thread is recorded meanwhile.
     fn begin(self) -> Self::Busy;
 

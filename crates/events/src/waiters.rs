@@ -23,6 +23,7 @@ use crate::free::Free;
 use crate::list::CLAIMED;
 pub use crate::list::{count, list_of, opened};
 use crate::site::{Recorder, Site};
+use crate::slept::Before;
 use crate::wants;
 use uncontended_atomic::Ordering::{self, Relaxed, Release, SeqCst};
 use uncontended_trace::layout::{ARRIVALS, Lock, WaiterList, attention};
@@ -41,6 +42,8 @@ pub struct Wait {
     pub free: Free,
     /// Stack of the call; 0 until it is known.
     pub stack: u32,
+    /// How often the thread had slept.
+    pub sleeps: Before,
     place: Place,
 }
 
@@ -65,7 +68,7 @@ pub enum Side {
 }
 
 impl Wait {
-    /// Adds the calling thread, which called at `call`.
+    /// Adds the calling thread, which called at `call` and must be marked as recording.
     pub fn begin(at: impl Site, lock: &'static Lock, call: u64, side: Side) -> Self {
         let recorder = at.recorder();
         lock.attention.fetch_add(1, Relaxed);
@@ -77,7 +80,7 @@ impl Wait {
             Some(list) => enter(recorder, lock, list, arrival, side),
             None => Place::Nowhere,
         };
-        Wait { call, arrival, free, stack: 0, place }
+        Wait { call, arrival, free, stack: 0, sleeps: Before::now(at), place }
     }
 
     /// Notes the stack of the call.

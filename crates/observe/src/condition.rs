@@ -24,6 +24,7 @@ use uncontended_events::deadline::{self, Time};
 use uncontended_events::events::{self, Back, End, Waited};
 use uncontended_events::log::By;
 use uncontended_events::site::{Row, Site};
+use uncontended_events::slept::Before;
 use uncontended_events::{passing, recent};
 use uncontended_sys::clock::{self, Moment, ticks};
 use uncontended_trace::layout::kind::CONDITION;
@@ -34,6 +35,8 @@ struct Begun {
     condition: Row,
     mutex: Row,
     call: Moment,
+    /// How often the thread had slept.
+    sleeps: Before,
     /// Whether it continues one that timed out.
     continues: bool,
 }
@@ -43,19 +46,22 @@ fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<B
     let (at, mutex) = mutex::row(mutex, caller)?;
     let (_, condition) = here::row(condition as u64, CONDITION, caller)?;
     at.recorder().thread.waits_for.store(0, Relaxed);
+    let busy = at.begin();
+    let sleeps = Before::now(at);
+    drop(busy);
     let held_since = mutex.cell.hold_start.load(Relaxed);
     let release = events::leaving(at, mutex)?; // I2: it still holds the mutex.
     let call = Moment { ticks: ticks(), ns: clock::monotonic_ns() };
     at.recorder().thread.asleep_since.store(call.ticks, Relaxed);
     let continues = passing::begins(at.recorder(), condition, held_since);
     release.done(at, mutex, mutex.lock, false);
-    Some(Begun { at, condition, mutex, call, continues })
+    Some(Begun { at, condition, mutex, call, sleeps, continues })
 }
 
 impl Begun {
     /// Records the wait and the return. `late_ns`: how long ago the deadline was, after a timeout.
     fn end(self, late_ns: Option<u64>) {
-        let Begun { at, condition, mutex, call, continues } = self;
+        let Begun { at, condition, mutex, call, sleeps, continues } = self;
         if !at.is_here() {
             return;
         }
@@ -77,15 +83,25 @@ impl Begun {
             End::TimedOut => passing::found_free(condition.lock, (call.ticks, ended), now),
         };
         let call = call.ticks;
-        let waited =
-            Waited { call, now: ended, ended: end, stack, by, continues, ..Waited::default() };
+        let release = mutex.lock.release.load(Relaxed);
+        // A thread that slept and found the mutex taken slept for the one or the other, or for both.
+        let slept = sleeps.slept(at).filter(|&slept| !slept || release <= ended);
+        let waited = Waited {
+            call,
+            now: ended,
+            ended: end,
+            stack,
+            by,
+            continues,
+            slept,
+            ..Waited::default()
+        };
         events::record_wait(at, condition, waited);
         if late_ns.is_some() {
             passing::timed_out(at.recorder(), condition, (call, ended), now);
         } else if ended == signalled {
             passing::came(at.recorder(), condition, call, ended);
         }
-        let release = mutex.lock.release.load(Relaxed);
         recent::come_back(mutex.lock);
         events::bump(&mutex.cell.acquisitions);
         if release > ended {
@@ -94,7 +110,7 @@ impl Begun {
             let back = Back { ended, is_signalled, release, now };
             let free = events::came_back(at, mutex, back);
             let call = ended;
-            let waited = Waited { call, now, release, stack, by, free, ..Waited::default() };
+            let waited = Waited { call, now, release, stack, by, free, slept, ..Waited::default() };
             events::record_wait(at, mutex, waited);
         }
         events::take(at.recorder(), mutex, stack, now);

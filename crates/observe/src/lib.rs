@@ -11,7 +11,7 @@
 //! # Layers
 //! A file uses files of the lines above, or to its left on its own line (`xtask tidy` refuses circles):
 //! - [`kernel`], [`frame`], [`lookup`], [`deadline`], [`sandbox`], `bytes`, `checked`;
-//! - [`host`], [`image`], [`caller`], [`module`], [`sharing`], [`seccomp`], [`unwind`], [`stack`];
+//! - [`host`], [`image`], [`caller`], [`module`], [`sharing`], [`seccomp`], [`unwind`], [`stack`], `slept`;
 //! - [`local`], [`here`];
 //! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`futex`], [`join`], [`c11`],
 //!   [`annotated`], [`span`];
@@ -59,6 +59,7 @@ mod sandbox;
 mod seccomp;
 mod semaphore;
 mod sharing;
+mod slept;
 mod span;
 mod spin;
 mod stack;

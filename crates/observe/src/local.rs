@@ -26,6 +26,7 @@
 use crate::caller::Caller;
 use crate::errno::Errno;
 use crate::frame::stack_here;
+use crate::slept::Sleeps;
 use crate::{image, kernel, sandbox, stack};
 use std::cell::Cell as Own;
 use std::mem::offset_of;
@@ -79,6 +80,7 @@ pub(crate) struct Front {
     busy_at: Own<usize>,
     rounds: Own<u32>,
     rows: Rows,
+    sleeps: Sleeps,
     /// The wait that the program announced (annotations).
     pub(crate) announced: Own<Option<Blocked<Here>>>,
     /// A wait that cancellation may end (semaphores).
@@ -248,6 +250,7 @@ impl Local {
             busy_at: Own::new(0),
             rounds: Own::new(0),
             rows: Rows::new(table),
+            sleeps: Sleeps::of_this(),
             announced: Own::new(None),
             cancellable: Own::new(None),
         };
@@ -461,6 +464,11 @@ impl Site for Here {
     #[inline(always)]
     fn site(self) -> u32 {
         self.known_stack().unwrap_or_else(|| self.new_site())
+    }
+
+    fn sleeps(self) -> Option<u64> {
+        debug_assert!(self.local.is_busy(), "I2");
+        self.local.sleeps.count()
     }
 
     fn stack(self) -> u32 {

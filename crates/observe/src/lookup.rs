@@ -32,8 +32,8 @@ struct Wanted {
     found: Option<usize>,
 }
 
-/// The address of the next function called `name` after our own library: with this version, or in a library without
-/// versions.
+/// The address of the next function or variable called `name` after our own library: with this version, or in a library
+/// without versions.
 pub(crate) fn next(name: &'static CStr, version: &'static CStr) -> Option<usize> {
     let mut wanted = Wanted { name, version, is_behind: false, found: None };
     // SAFETY: a callback of the type (L9), and its argument lives as long (I2).
@@ -131,11 +131,11 @@ impl Tables {
         unsafe { CStr::from_ptr((self.strings + offset as usize) as *const _) }
     }
 
-    /// Whether the symbol is a function defined here, with this name and version.
+    /// Whether the symbol is a function or a variable defined here, with this name and version.
     fn fits(&self, number: usize, name: &CStr, version: &CStr) -> bool {
         let symbol = self.symbol(number);
-        let is_function = matches!(symbol.st_info & 15, 0 | 2);
-        if symbol.st_shndx == 0 || !is_function || self.string(symbol.st_name) != name {
+        let is_either = matches!(symbol.st_info & 15, 0..=2);
+        if symbol.st_shndx == 0 || !is_either || self.string(symbol.st_name) != name {
             return false;
         }
         if self.versions == 0 {

@@ -1,6 +1,6 @@
 //! Where the observer starts, in a program just loaded and in a forked child, and where the program ends.
 
-use crate::{host, image, local, module, sharing};
+use crate::{host, image, local, module, sharing, slept};
 
 /// The constructor: runs before the program's own code.
 extern "C" fn begin() {
@@ -12,6 +12,7 @@ extern "C" fn begin() {
     if image::open().is_some() {
         module::prepare();
         sharing::prepare();
+        slept::prepare();
         let _ = image::arena().and_then(image::process); // Records at least that the image ran.
         local::prepare();
         // SAFETY: a handler of the type, in a library that is never unloaded (L9).

@@ -144,7 +144,8 @@ impl Skipped {
         first.map(|(_, like)| like).or_else(|| says(parks.0).map(|_| parks.1))
     }
 
-    fn contains(&self, frame: &Frame) -> bool {
+    /// Whether a frame is of such code.
+    pub(crate) fn contains(&self, frame: &Frame) -> bool {
         let base = |path: &'_ Option<String>| path.as_deref().map_or("", base).to_owned();
         let (module, file) = (base(&frame.module), base(&frame.file));
         MODULES.iter().any(|pattern| is_match(&module, pattern))

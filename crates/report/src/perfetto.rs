@@ -286,8 +286,13 @@ mod tests {
 
     fn trace(moments: Vec<Moment>, events: Vec<Event>) -> Vec<Value> {
         let lock = Lock { moments, ..lock() };
-        let process =
-            Process { pid: 9, command: vec!["p".into()], locks: vec![lock], threads: vec![] };
+        let process = Process {
+            pid: 9,
+            command: vec!["p".into()],
+            locks: vec![lock],
+            threads: vec![],
+            joins: vec![],
+        };
         let report = json!({
             "schema": crate::run::SCHEMA, "command": ["p"], "exit_status": 0, "signal": null, "wall_ns": 10_000,
             "clock": { "source": "tsc", "step_ns": 0.5 }, "processes": [],

@@ -24,6 +24,8 @@ pub struct Row<'a> {
     pub acquisitions: u64,
     /// Blocked acquisitions of all.
     pub blocked: u64,
+    /// Blocked acquisitions of all in which the thread slept.
+    pub slept: Slept,
     /// Failed tries of all.
     pub try_failed: u64,
     /// Calls that might wait, of all.
@@ -107,6 +109,33 @@ impl Row<'_> {
     }
 }
 
+/// In how many waits threads slept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Slept {
+    /// The waits of which it is known.
+    pub known: u64,
+    /// Those in which the thread slept.
+    pub slept: u64,
+}
+
+impl Slept {
+    /// The sum of these rows.
+    pub fn of<'a>(locks: impl IntoIterator<Item = &'a &'a Lock>) -> Slept {
+        locks.into_iter().fold(Slept::default(), |sum, lock| match lock.slept {
+            Some(slept) => Slept {
+                known: sum.known.saturating_add(lock.slept_known.unwrap_or(lock.blocked)),
+                slept: sum.slept.saturating_add(slept),
+            },
+            None => sum,
+        })
+    }
+
+    /// The share of waits in which threads slept; none if that is unknown.
+    pub fn share(self) -> Option<f64> {
+        (self.known > 0).then(|| self.slept as f64 / self.known as f64)
+    }
+}
+
 /// The waiting for a lock during which it was free. Each waiter's time counts, if this version kept the run.
 pub fn idle_wait_ns(lock: &Lock) -> Option<u64> {
     let intervals_ns = lock.idle_ns.as_ref()?.total;
@@ -180,6 +209,7 @@ pub(crate) fn join(pid: u32, mut locks: Vec<&Lock>) -> Row<'_> {
         pid,
         acquisitions: sum(|lock| lock.acquisitions),
         blocked: sum(|lock| lock.blocked),
+        slept: Slept::of(&locks),
         try_failed: sum(|lock| lock.try_failed),
         attempts: sum(Lock::attempts),
         timed_out: locks.iter().filter_map(|lock| lock.timed_out).reduce(TimedOut::and),

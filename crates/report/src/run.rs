@@ -8,10 +8,12 @@
 
 mod blamed;
 mod cycles;
+mod join;
 mod spans;
 
 pub use blamed::{Blame, Blamed, BlamedKind, GAINS, PathTaken, RankedBy, WaitedIn};
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
+pub use join::Join;
 pub use spans::{SpanGroup, SpanKind, SpanPart, Spans};
 
 use crate::facts::LoadFacts;
@@ -106,6 +108,9 @@ pub struct Process {
     pub locks: Vec<Lock>,
     /// One row per thread.
     pub threads: Vec<Thread>,
+    /// Waits for other threads to end, the longest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joins: Vec<Join>,
 }
 
 impl Process {
@@ -222,6 +227,12 @@ pub struct Lock {
     /// Waits: acquisitions that failed at the first try, and waits that timed out. With the latter it may exceed
     /// `acquisitions`.
     pub blocked: u64,
+    /// Those of `blocked` in which the thread slept in the kernel, as far as that is known; none if it is of no wait.
+    #[serde(default)]
+    pub slept: Option<u64>,
+    /// The number of waits of which it is known; none if it is of all or of no wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slept_known: Option<u64>,
     /// Failed tries (trylock and the like).
     pub try_failed: u64,
     /// The waits among `blocked` that ended without the lock.

@@ -83,6 +83,10 @@ pub const TERMS: &[Group] = &[
             ("taken", "all acquisitions"),
             ("blocked", "the share of calls that did not get the lock at the first try"),
             (
+                "slept",
+                "the share of those in which the thread slept in the kernel: it gave up its CPU of its own accord; others got the lock while they were still awake",
+            ),
+            (
                 "wait",
                 "from a blocked call to the acquisition, or to the end of a wait that timed out; the total is over all threads",
             ),

@@ -33,6 +33,8 @@ fn the_parts_of_all_threads_are_put_together() {
     writer.word(b, offset_of!(Cell, owner_changes), 2);
     let cold = writer.get(b, offset_of!(Cell, cold));
     writer.word(cold, offset_of!(Cold, try_failed), 4);
+    writer.word(cold, offset_of!(Cold, slept_known), 1);
+    writer.word(cold, offset_of!(Cold, slept), 1);
 
     let report = read(&writer, facts());
     assert_eq!(
@@ -45,6 +47,7 @@ fn the_parts_of_all_threads_are_put_together() {
         (Kind::Mutex, Class::Contention, "0xabc0")
     );
     assert_eq!((row.acquisitions, row.blocked, row.try_failed, row.threads), (150, 1, 4, 2));
+    assert_eq!((row.slept, row.slept_known), (Some(1), None));
     assert_eq!(row.owner_changes, Some(2));
     let hold = row.hold_ns.as_ref().unwrap();
     assert_eq!((hold.count, hold.total, hold.max), (150, 100_000 + 5_000_000, 100_000));
@@ -67,6 +70,43 @@ fn the_parts_of_all_threads_are_put_together() {
         (1_500_000, 500_000, Some(8))
     );
     assert_eq!(report.processes[0].threads[1].wait_ns, Some(500_000));
+}
+
+/// The record dates the longest hold of a thread; the log dates the others, if it has them.
+#[test]
+fn the_longest_holds_have_their_moments() {
+    let mut writer = Writer::new();
+    let process = writer.process(7);
+    let (lock, other) = (
+        writer.lock(process, 0xabc0, layout::kind::MUTEX),
+        writer.lock(process, 0xdef0, layout::kind::MUTEX),
+    );
+    let thread = writer.thread(process, 7);
+    let cell = writer.cell(thread, lock, 5);
+    writer.holds(cell, 90_000, 5);
+    writer.word(cell, offset_of!(Cell, hold_worst_at), 501_000);
+    writer.word(cell, offset_of!(Cell, hold_worst) + 8, 60_000);
+    writer.word(cell, offset_of!(Cell, hold_worst) + 16, 60_000);
+    writer.word(cell, offset_of!(Cell, hold_fourth), 50_000);
+    let hold = |lock, began, length: u64| LoggedRecord {
+        what: logged::HOLD,
+        began,
+        ended: began + length,
+        lock,
+        ..LoggedRecord::default()
+    };
+    let logged = [
+        hold(other, 11_000, 50_000),
+        hold(lock, 101_000, 60_000),
+        hold(lock, 301_000, 60_000),
+        hold(lock, 501_000, 90_000),
+    ];
+    writer.logs(thread, &logged);
+    let report = read(&writer, facts());
+    let moments = report.processes[0].locks[0].moments.iter();
+    let moments: Vec<_> = moments.map(|moment| (moment.at_ns, moment.ns, moment.tid)).collect();
+    let known = [(250_000, 45_000), (50_000, 30_000), (150_000, 30_000)];
+    assert_eq!(moments, known.map(|(at, ns)| (at, ns, Some(7))), "the log has no fourth one");
 }
 
 /// A semaphore that a started thread holds until its end, for most of its life, is waited for to join it. Each figure

@@ -116,12 +116,10 @@ impl Dice {
             address: self.text(),
             acquisitions: self.number(),
             blocked: self.number(),
+            slept: self.maybe(Dice::number),
+            slept_known: self.maybe(Dice::number),
             try_failed: self.number(),
-            timed_out: self.maybe(|random| TimedOut {
-                count: random.number(),
-                total: random.number(),
-                max: random.number(),
-            }),
+            timed_out: self.maybe(Dice::timed_out),
             threads: self.next() as u32,
             owner_changes: self.maybe(Dice::number),
             utilisation: self.maybe(Dice::share),
@@ -156,6 +154,10 @@ impl Dice {
                 .collect(),
             ..lock(self.number(), kinds[self.below(6) as usize], "f")
         }
+    }
+
+    fn timed_out(&mut self) -> TimedOut {
+        TimedOut { count: self.number(), total: self.number(), max: self.number() }
     }
 
     fn blame(&mut self) -> Blame {

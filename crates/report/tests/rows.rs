@@ -169,3 +169,61 @@ fn a_lock_is_called_by_the_first_of_its_row() {
     firsts.sort_unstable();
     assert_eq!(firsts, [4, 5, 6, 7]);
 }
+
+#[test]
+fn a_long_wait_for_a_threads_end_is_said() {
+    let of = |wait_ns| {
+        let body = Some(frame("work", "pool.c", 9));
+        let mut report = run(&["program"]);
+        report.wall_ns = 100 * MS;
+        report.processes = vec![process(7, vec![], vec![thread(7, "main")])];
+        report.processes[0].joins =
+            vec![Join { tid: 7, of: 8, name: "worker".to_owned(), body, wait_ns }];
+        render(&report, &Options { top: 10, colour: false, width: 200 })
+    };
+    let said =
+        "Longest wait for a thread's end: 10.0 ms, of thread 7 for 8 (worker, work pool.c:9).";
+    assert!(of(10 * MS).contains(said), "{}", of(10 * MS));
+    assert!(!of(10 * MS - 1).contains("Longest wait for a thread's end"));
+}
+
+/// Sums of what is known, in the row, in its longest wait, and in the sentence about switches.
+#[test]
+fn in_how_many_waits_threads_slept_is_said_as_far_as_known() {
+    let waits = |id, slept, slept_known| Lock {
+        site: Some(frame("push", "queue.c", 7)),
+        blocked: 400,
+        slept,
+        slept_known,
+        wait_ns: times(&[40 * US; 400]),
+        worst_wait: Some(WorstWait { ns: 40 * US, waiter: vec![], holder: vec![] }),
+        ..lock(id, Kind::Mutex, "push")
+    };
+    let of = |locks: Vec<Lock>| {
+        let mut report = run(&["program"]);
+        let waiter =
+            Thread { blocked: Some(800), voluntary_switches: Some(1_500), ..thread(7, "t") };
+        report.processes = vec![process(7, locks, vec![waiter])];
+        let text = render(&report, &Options { top: 10, colour: false, width: 200 });
+        let rows = rows::rows(&report);
+        let [row] = &rows[..] else { panic!("one row: {rows:?}") };
+        (row.slept.share(), text)
+    };
+    let (share, text) = of(vec![waits(1, Some(100), None), waits(2, Some(60), None)]);
+    assert_eq!(share, Some(0.2));
+    assert!(text.contains("of 800 waits, asleep in 160 of them"), "{text}");
+    assert!(
+        text.contains(
+            "switches in all; threads slept in 160 of the 800 waits that were seen: most"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("  slept  ") && text.contains("20.0 %"), "{text}");
+    let (share, text) = of(vec![waits(1, Some(300), None), waits(2, Some(20), Some(80))]);
+    assert_eq!(share, Some(320.0 / 480.0));
+    assert!(text.contains("of 800 waits, asleep in at least 320 of them"), "{text}");
+    assert!(!text.contains("own switches in all"), "with 800 waits, perhaps for them: {text}");
+    let (share, text) = of(vec![waits(1, None, None), waits(2, None, None)]);
+    assert_eq!(share, None);
+    assert!(!text.contains("slept") && !text.contains("asleep"), "{text}");
+}

@@ -4,8 +4,9 @@
 //! observer: [`memfd`]; system calls from the program's process: [`kernel`]. The cost of observing: [`pair_cost`].
 //! Time: [`clock`]. A word per thread: [`tls`]. What the kernel sees of a program: [`perf`], [`tracefs`]. A program's
 //! own locks: [`annotate`]. Measuring a command: [`supervise`], [`interrupts`]; measuring this process: [`usage`]. A
-//! barrier on all threads: [`membarrier`]; sleeping on a word: [`futex`]; forbidding a system call: [`filter`].
-//! Prefetching cache lines: [`prefetch`]. Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
+//! barrier on all threads: [`membarrier`]; whether a thread left its CPU: [`switches`]; sleeping on a word: [`futex`];
+//! forbidding a system call: [`filter`]. Prefetching cache lines: [`prefetch`]. Where a thread runs: [`affinity`];
+//! machine code made at run time: [`code`].
 //!
 //! # Contracts of the C library and the kernel
 //! SAFETY comments cite these; the invariants of one module (`I1`) are in its header.
@@ -41,6 +42,7 @@ pub mod prefetch;
 pub mod process;
 pub mod signals;
 pub mod supervise;
+pub mod switches;
 pub mod tls;
 pub mod tracefs;
 pub mod usage;

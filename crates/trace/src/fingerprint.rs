@@ -16,7 +16,7 @@ const _: () = {
     assert!(size_of::<Chain>() == 8 * UNIT);
     assert!(size_of::<Recent>() == 25 * UNIT);
     assert!(size_of::<Cell>() == 6 * UNIT && std::mem::offset_of!(Cell, hold) == UNIT);
-    assert!(size_of::<Cold>() == 41 * UNIT);
+    assert!(size_of::<Cold>() == 42 * UNIT);
     assert!(size_of::<Caused>() == UNIT);
     assert!(size_of::<Nested>() == 2 * UNIT);
     assert!(size_of::<Wake>() == 24);
@@ -59,7 +59,7 @@ const _: () = {
         Cell: next lock cold depth acquisitions site caused owner_changes hold_start hold_total hold_fourth
             hold hold_carry inherited spare hold_worst_at hold_worst;
         Cold: blocked wait_total idle_total timed_out wait_worst idle_worst wait idle timed_out_total timed_out_max
-            try_failed wait_free idle_by unserved unserved_at served;
+            try_failed wait_free idle_by unserved unserved_at served slept_known slept spare;
         Recent: noted counted holds divided_to spare;
         PastHold: began ended site release;
         Caused: next stack wait waits holds longest release passed_to passed_on
@@ -80,5 +80,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0x686a_36a3_bd41_0cdf, "the layout has changed: change VERSION");
+    assert!(hash == 0x2682_d2e0_8b4c_d23d, "the layout has changed: change VERSION");
 };

@@ -20,7 +20,7 @@
 //!              places: table of lists ─ Place (where a lock is that processes share; its current generation)
 //! ```
 //! A `Cell` is what one thread did to one generation of a lock; only that thread writes it. A lock costs 128 bytes, a
-//! cell 384, its part for waits (`Cold`) 2,624, each site that made others wait (`Caused`) 64, a waiter list 640, and
+//! cell 384, its part for waits (`Cold`) 2,688, each site that made others wait (`Caused`) 64, a waiter list 640, and
 //! the recent holds of a mutex with a condition variable 1,600, a lock taken while others are held 128, 127 entries of
 //! a log 8,192, a name of spans 64, the place of a lock that processes share 64, and its address in one of them 128.
 //! # Invariants
@@ -72,6 +72,8 @@ pub mod flag {
     pub const LOCK_ORDER: u32 = 2;
     /// Of the holds, those are recorded at whose end a thread waited.
     pub const WAITED_HOLDS: u32 = 4;
+    /// The kernel tells threads without a system call whether they left their CPU.
+    pub const SWITCHES: u32 = 8;
 }
 
 /// Values of [`Header::clock`].
@@ -455,6 +457,12 @@ pub struct Cold {
     pub unserved_at: AtomicU64,
     /// Sum of those that went on until a wakeup, in whose share they are (conditions).
     pub served: AtomicU64,
+    /// Waits of which it is known whether the thread slept.
+    pub slept_known: AtomicU64,
+    /// Those in which it slept.
+    pub slept: AtomicU64,
+    /// Keeps the size a multiple of a unit.
+    pub spare: [AtomicU64; 6],
 }
 
 /// A lock that a thread took while it held others, by a call that would have waited without a limit. A thread has one

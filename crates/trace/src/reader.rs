@@ -269,6 +269,8 @@ impl<'b> View<'b> {
             };
             cell.blocked = self.u64(cold + offset_of!(Cold, blocked));
             cell.try_failed = self.u64(cold + offset_of!(Cold, try_failed));
+            cell.slept_known = self.u64(cold + offset_of!(Cold, slept_known));
+            cell.slept = self.u64(cold + offset_of!(Cold, slept)).min(cell.slept_known);
             cell.wait_free = self.u64(cold + offset_of!(Cold, wait_free));
             let idle_by = cold + offset_of!(Cold, idle_by);
             cell.idle_by = std::array::from_fn(|nth| self.u64(idle_by + 8 * nth));

@@ -209,6 +209,10 @@ pub struct CellRecord {
     pub try_failed: u64,
     /// Waits that ended with the lock of a thread that had died with it; at most 255.
     pub inherited: u64,
+    /// Waits of which it is known whether the thread slept.
+    pub slept_known: u64,
+    /// Those in which it slept.
+    pub slept: u64,
     /// Acquisitions that followed another thread's.
     pub owner_changes: u64,
     /// Since when the thread held it at the end of the record, if it did.
@@ -314,7 +318,7 @@ impl TimesRecord {
 pub struct ExtremeRecord {
     /// Its length.
     pub ticks: u64,
-    /// When it ended (holds: when the longest began; 0 for the others).
+    /// When it ended (holds: when the longest began; 0 for the others, which the log may have).
     pub at: u64,
     /// Stack of the thread whose time it is; 0 if unknown.
     pub mine: u32,

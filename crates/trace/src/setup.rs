@@ -65,6 +65,8 @@ pub struct Setup {
     pub holds: Holds,
     /// Whether it is recorded which locks are held while another is taken.
     pub lock_order: bool,
+    /// Whether threads can learn without a system call that they left their CPU.
+    pub switches: bool,
     /// Whether events are recorded from the start.
     pub enabled: bool,
     /// The size that the record may grow to, in bytes.
@@ -84,8 +86,10 @@ impl Setup {
         let units = |bytes: u64| {
             u32::try_from(bytes / layout::UNIT as u64).expect("at most 2^38 bytes").to_le_bytes()
         };
-        let order = if self.lock_order { layout::flag::LOCK_ORDER } else { 0 };
-        let flags = self.holds.flags() | order;
+        let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
+        let flags = self.holds.flags()
+            | flag(self.lock_order, layout::flag::LOCK_ORDER)
+            | flag(self.switches, layout::flag::SWITCHES);
         put(offset_of!(Header, magic), &layout::MAGIC.to_le_bytes());
         put(offset_of!(Header, version), &layout::VERSION.to_le_bytes());
         put(offset_of!(Header, flags), &flags.to_le_bytes());
@@ -115,6 +119,7 @@ mod tests {
                 step_ns: 10.0,
                 holds,
                 lock_order: true,
+                switches: true,
                 enabled: true,
                 capacity: 1 << 30,
                 available: 1 << 20,

@@ -230,6 +230,8 @@ impl Writer {
         let cold = self.entry(size_of::<Cold>());
         self.put(cell, offset_of!(Cell, cold), cold.to_le_bytes());
         record.blocked = self.word(cold, offset_of!(Cold, blocked));
+        record.slept = self.word(cold, offset_of!(Cold, slept));
+        record.slept_known = self.word(cold, offset_of!(Cold, slept_known));
         record.try_failed = self.word(cold, offset_of!(Cold, try_failed));
         record.wait_free = self.word(cold, offset_of!(Cold, wait_free));
         let idle_by = |nth: usize| self.word(cold, offset_of!(Cold, idle_by) + 8 * nth);

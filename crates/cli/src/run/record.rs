@@ -15,7 +15,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use uncontended_sys::clock::{self, Moment, Source};
-use uncontended_sys::memfd;
+use uncontended_sys::{memfd, switches};
 use uncontended_trace::layout::{Header, UNIT};
 use uncontended_trace::reader;
 use uncontended_trace::setup::{
@@ -74,6 +74,7 @@ impl Record {
             step_ns,
             holds: kinds.holds,
             lock_order: kinds.lock_order,
+            switches: switches::is_told(),
             enabled,
             capacity,
             available,

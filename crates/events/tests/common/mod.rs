@@ -74,11 +74,19 @@ pub(crate) struct At {
     pub(crate) stack: u32,
     /// Whether that is known without unwinding.
     pub(crate) is_known: bool,
+    /// How often it has slept, if that is counted.
+    pub(crate) sleeps: Option<&'static std::sync::atomic::AtomicU64>,
 }
 
 impl At {
     pub(crate) fn new(recorder: &'static Recorder, now: u64) -> Self {
-        At { recorder, clock: Box::leak(Box::new(now.into())), stack: 7, is_known: true }
+        At {
+            recorder,
+            clock: Box::leak(Box::new(now.into())),
+            stack: 7,
+            is_known: true,
+            sleeps: None,
+        }
     }
 
     /// Sets the time to `now`.
@@ -115,6 +123,10 @@ impl Site for At {
 
     fn ticks(self) -> u64 {
         self.clock.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    fn sleeps(self) -> Option<u64> {
+        self.sleeps.map(|sleeps| sleeps.load(std::sync::atomic::Ordering::Relaxed))
     }
 
     fn begin(self) {}

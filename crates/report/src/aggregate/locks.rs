@@ -63,12 +63,18 @@ pub(super) fn rows(
         }
     }
     let mut rows = Rows::default();
+    let logged = logged_holds(image);
     for lock in touched(image, joined) {
         let (cells, processes) = match joined.cells(lock.unit) {
             Some(shared) => of_all(shared),
             None => (cells.remove(&lock.unit).unwrap_or_default(), Vec::new()),
         };
-        let cells = cells.into_iter().map(|(thread, cell)| (thread, record.cell(cell)));
+        let cells = cells.into_iter().map(|(thread, at)| {
+            let mut cell = record.cell(at);
+            let of_lock = logged.get(&(thread.unit, lock.unit)).map_or(&[][..], Vec::as_slice);
+            date(&mut cell.hold.worst, of_lock);
+            (thread, cell)
+        });
         let cells: Cells = cells.collect();
         let unit = lock.unit;
         let own = [image.pid];
@@ -103,6 +109,41 @@ fn of_all<'a>(
         }
     }
     (shared.iter().map(|&(_, thread, cell)| (thread, cell)).collect(), pids)
+}
+
+/// The beginnings and lengths of the holds in the logs of `image`, by thread and lock.
+fn logged_holds(image: &ProcessRecord) -> HashMap<(u32, u32), Vec<(u64, u64)>> {
+    let mut holds: HashMap<_, Vec<(u64, u64)>> = HashMap::new();
+    for thread in &image.threads {
+        for hold in thread.log.holds() {
+            let length = hold.ended.saturating_sub(hold.began);
+            holds.entry((thread.unit, hold.lock)).or_default().push((hold.began, length));
+        }
+    }
+    holds
+}
+
+/// Dates those of a cell's longest holds that the record does not, by the log's entries of the same length.
+fn date(longest: &mut [ExtremeRecord], logged: &[(u64, u64)]) {
+    for place in 0..longest.len() {
+        let dated = |began: u64| longest.iter().any(|hold| hold.at == began);
+        let same =
+            logged.iter().find(|&&(began, length)| length == longest[place].ticks && !dated(began));
+        if let (0, Some(&(began, _))) = (longest[place].at, same) {
+            longest[place].at = began;
+        }
+    }
+}
+
+/// The site of what a lock's code makes a thread sleep on: it is made with the thread, which tells nothing.
+fn slept_in(waited_in: &[WaitedIn], is_sleepers: bool) -> Option<Frame> {
+    waited_in.first().filter(|_| is_sleepers)?.site.clone()
+}
+
+/// How many threads took a lock.
+fn takers(cells: &Cells<'_>) -> u32 {
+    let takers = cells.iter().filter(|(_, cell)| cell.acquisitions > 0);
+    u32::try_from(takers.count()).unwrap_or(u32::MAX)
 }
 
 /// Converts the record's ticks into figures.
@@ -153,6 +194,7 @@ impl Scale<'_> {
         let idle = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.idle)));
         let hold = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.hold)));
         let kind = kind_of(lock.kind);
+        let (blocked, known) = (sum(|cell| cell.blocked), sum(|cell| cell.slept_known));
         let meaning = Meaning::of(kind, lock.crossed).known(self.is_apart);
         let (created, first_taken) = (stacks.frames(lock.created), stacks.frames(lock.first_taken));
         let of_wall = |ns: u64| (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64);
@@ -166,10 +208,8 @@ impl Scale<'_> {
         let of = (kind, meaning);
         let waited = (is_held, wait.total_ns());
         let (division, nature) = self.understood(of, cells, waited, (waiter, named, sites), stacks);
-        // What a lock's code makes a thread sleep on is made with the thread, and tells nothing.
-        let is_sleepers = named.is_some() && kind != Kind::Futex;
-        let slept = waited_in.first().filter(|_| is_sleepers).and_then(|waits| waits.site.clone());
-        let site = slept.or_else(|| first_site(&[&created, &first_taken], stacks));
+        let slept_in = slept_in(&waited_in, named.is_some() && kind != Kind::Futex);
+        let site = slept_in.or_else(|| first_site(&[&created, &first_taken], stacks));
         let lock = Lock {
             id: 0,
             kind,
@@ -186,12 +226,13 @@ impl Scale<'_> {
             address: format!("{:#x}", lock.address),
             life: lock.generation,
             acquisitions: sum(|cell| cell.acquisitions),
-            blocked: sum(|cell| cell.blocked),
+            blocked,
+            slept: (known > 0).then(|| sum(|cell| cell.slept)),
+            slept_known: Some(known).filter(|&known| known > 0 && known < blocked),
             try_failed: sum(|cell| cell.try_failed),
             timed_out: self.timed_out(cells),
             owner_died: sum(|cell| cell.inherited),
-            threads: u32::try_from(cells.iter().filter(|(_, cell)| cell.acquisitions > 0).count())
-                .unwrap_or(u32::MAX),
+            threads: takers(cells),
             owner_changes: meaning.owner.then(|| sum(|cell| cell.owner_changes)),
             utilisation: hold_ns.as_ref().and_then(|hold| of_wall(hold.total)),
             mean_queue: of_wall(wait.total_ns()),
@@ -323,7 +364,7 @@ impl Scale<'_> {
         }
     }
 
-    /// The moments of the longest times. The record notes their ends and, for the longest hold, its beginning.
+    /// The moments of the longest times. The record notes their ends and, of holds, the beginnings.
     fn moments(self, meaning: Meaning, spans: [(Span, &Times<Note>); 3]) -> Vec<Moment> {
         let known = spans.into_iter().filter(|(span, _)| match span {
             Span::Wait => true,

@@ -10,6 +10,7 @@ mod coverage;
 mod deadlocks;
 mod distribution;
 mod joined;
+mod joins;
 mod locks;
 mod nature;
 mod order;
@@ -81,7 +82,8 @@ pub fn report(
         let threads = threads::rows(&record, image, &facts, told.insert(image.pid));
         threads::add_contended(&mut contended, rows.contended);
         let (pid, command, locks) = (image.pid, image.command.clone(), rows.locks);
-        processes.push(Process { pid, command, locks, threads });
+        let joins = joins::joins(&record, image, &mut stacks);
+        processes.push(Process { pid, command, locks, threads, joins });
     }
     processes.reverse();
     complete(&record, &mut processes, &contended, facts.wall_ns);
@@ -90,9 +92,8 @@ pub fn report(
     let deadlocks = deadlocks::numbered(stuck.into_iter().rev(), &processes);
     let lock_order = record.lock_order.then(|| order::joined(orders.into_iter().rev(), &processes));
     processes.extend(threads::unobserved(&facts, &told));
-    let gaps = gaps(&record);
     let accounted = coverage::accounted(&record, facts.wall_ns);
-    let coverage = coverage::coverage(&facts, &record, &processes, gaps, &accounted);
+    let coverage = coverage::coverage(&facts, &record, &processes, gaps(&record), &accounted);
     let mut report = RunReport {
         schema: SCHEMA.into(),
         command: facts.command,

@@ -122,7 +122,7 @@ impl<'a> Logs<'a> {
     }
 
     /// The thread whose end a wait was for, and when it ended. Handles are used again, so it is the last one.
-    fn ended(&self, wait: &LoggedRecord) -> Option<(usize, u64)> {
+    pub(super) fn ended(&self, wait: &LoggedRecord) -> Option<(usize, u64)> {
         let threads = self.image.threads.iter().enumerate().filter(|_| wait.joined != 0);
         let of = threads.filter(|(_, thread)| {
             thread.handle == wait.joined && (1..=wait.ended).contains(&thread.end_ticks)
@@ -132,7 +132,7 @@ impl<'a> Logs<'a> {
     }
 
     /// Whether this was no wait: the thread had ended before, and only had to be cleared away.
-    fn is_over(&self, wait: &LoggedRecord) -> bool {
+    pub(super) fn is_over(&self, wait: &LoggedRecord) -> bool {
         wait.what == logged::JOIN && self.ended(wait).is_some_and(|(_, end)| end < wait.began)
     }
 

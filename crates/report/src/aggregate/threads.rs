@@ -109,6 +109,12 @@ pub(super) fn unobserved(facts: &Facts, observed: &HashSet<u32>) -> Vec<Process>
     let command =
         |pid: u32| if Some(pid) == facts.pid { facts.command.clone() } else { Vec::new() };
     let rows = processes.into_iter();
-    rows.map(|(pid, threads)| Process { pid, command: command(pid), locks: Vec::new(), threads })
-        .collect()
+    rows.map(|(pid, threads)| Process {
+        pid,
+        command: command(pid),
+        locks: Vec::new(),
+        threads,
+        joins: Vec::new(),
+    })
+    .collect()
 }

@@ -17,6 +17,7 @@
 mod chain;
 mod deadlock;
 mod rules;
+mod sleep;
 mod sleepers;
 mod unseen;
 mod weight;

@@ -5,7 +5,7 @@
 //! idle hand-offs under oversubscription, owner changes and the single-writer principle, gates that look like
 //! contention.
 
-use super::{Subject, chain, fourth, weight};
+use super::{Subject, chain, fourth, sleep, weight};
 use crate::rows::{idle_share, idle_wait_ns};
 use crate::run::{Class, Distribution, IdleCause, Kind, Lock, Span};
 use uncontended_figures::{count, duration, number, percent};
@@ -29,7 +29,7 @@ pub(super) const OF_CONTENTION: [Rule; 7] = [
         None => long_hold(subject).or_else(|| weight::rare_holds(subject)),
         Some(_) => None, // Its holders wait for another lock.
     }),
-    ("sleep", short_holds),
+    ("sleep", sleep::short_holds),
     ("owner", owner_changes),
 ];
 /// The rule for a lock that no other rule explains.
@@ -344,64 +344,9 @@ fn hold_evidence(wait: &Distribution, hold: &Distribution, used: f64) -> Vec<(&'
 }
 
 /// Shorter holds end sooner than a thread can go to sleep and be woken.
-const SHORT_HOLD_NS: u64 = 10_000;
-/// The median wait must be this many median holds.
-const SLEEP_TIMES_HOLD: u64 = 10;
-/// Fewer waits do not make a pattern.
-const MANY_WAITS: u64 = 1_000;
-/// And the lock must be free for this share of the waiting, so that no thread's work explains it.
+pub(super) const SHORT_HOLD_NS: u64 = 10_000;
+/// A lock that is free for this share of the waiting: no thread's work explains it.
 pub(super) const MOSTLY_IDLE: f64 = 0.5;
-/// Above this share of blocked acquisitions every release finds a sleeper: a convoy.
-const CONVOY: f64 = 0.5;
-
-/// Threads go to sleep for a lock that is released before they are asleep.
-fn short_holds(subject: &Subject) -> Option<Said> {
-    let lock = subject.lock;
-    let (wait, free, hold) = (lock.wait_ns.as_ref()?, idle_share(lock)?, lock.hold_ns.as_ref()?);
-    let short = hold.p99 <= SHORT_HOLD_NS && wait.p50 / SLEEP_TIMES_HOLD >= hold.p50.max(1);
-    if !short || wait.count < MANY_WAITS || free < MOSTLY_IDLE || lock.kind == Kind::Spin {
-        return None;
-    }
-    let blocked = lock.blocked as f64 / lock.attempts().max(1) as f64;
-    let convoy = if blocked >= CONVOY { "in a convoy, " } else { "" };
-    let slept = most_slept(subject).filter(|&most| most < wait.count / 2);
-    let why = slept.map_or_else(
-        || "sleeping and waking cost more than the hold; spin briefly first, or split the lock".to_owned(),
-        |most| {
-            let most = count(most);
-            format!("threads slept in at most {most} of them, so spinning longer first would change few; take it less often, or split it")
-        },
-    );
-    Some(Said {
-        cost_ns: idle_wait_ns(lock)?,
-        text: format!(
-            "{convoy}{} acquisitions blocked for {} at the median, {} of it with the lock free, though holds{} are short (p99 \
-             {}): {why}",
-            count(wait.count),
-            duration(wait.p50),
-            percent(free),
-            subject.which_holds(),
-            duration(hold.p99)
-        ),
-        evidence: vec![
-            ("waits", wait.count as f64),
-            ("median_wait_ns", wait.p50 as f64),
-            ("p99_hold_ns", hold.p99 as f64),
-            ("idle_share_of_wait", free),
-            ("blocked_share", blocked),
-        ]
-        .into_iter()
-        .chain(slept.map(|most| ("slept_at_most", most as f64)))
-        .collect(),
-    })
-}
-
-/// In how many waits the process's threads can have slept: no more than they switched on their own. Nothing if the
-/// switches of one are unknown.
-fn most_slept(subject: &Subject) -> Option<u64> {
-    let own: Option<Vec<u64>> = subject.threads().map(|thread| thread.voluntary_switches).collect();
-    own.filter(|own| !own.is_empty()).map(crate::aggregate::sum)
-}
 
 /// Most of the waiting was without success if at least this share of it ended without the lock.
 const MOSTLY_LOST: f64 = 0.5;

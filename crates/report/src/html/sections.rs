@@ -4,7 +4,7 @@ use super::{Cell, bars, stacks, table};
 use crate::rows::{Row, class_name, kind_of, place};
 use crate::run::{Distribution, Holds, RunReport, Spans, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
-use crate::terminal::{own_switches, several, shown, unseen, why_by_waiting, words};
+use crate::terminal::{longest_join, own_switches, several, shown, unseen, why_by_waiting, words};
 use maud::{Markup, html};
 use std::cmp::Reverse;
 use uncontended_figures as figures;
@@ -89,6 +89,7 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
         "locks",
         "taken",
         "blocked",
+        "slept",
         "wait",
         "of time",
         "p50",
@@ -105,6 +106,7 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
     let cells = rows.iter().take(TABLE_ROWS).map(|row| {
         let mut cells = names(row);
         cells.push(share(row.blocked_share()));
+        cells.push(share(row.slept.share()));
         let wait = row.wait.as_ref();
         cells.extend([
             time(wait, |t| t.total),
@@ -171,6 +173,7 @@ fn without_constants(
     let constant = |heading: &str| match heading {
         "pid" => report.processes.len() < 2,
         "locks" => one_each,
+        "slept" => rows.iter().all(|row| row.slept.known == 0),
         _ => false,
     };
     let rest = &rows[rows.len().min(TABLE_ROWS)..];
@@ -294,6 +297,7 @@ pub(super) fn threads(report: &RunReport) -> Markup {
         (chart)
         (without(&|heading| heading == "pid" && report.processes.len() < 2, &headings, rows))
         @if rest > 0 { (left_out(&several(rest as u64, "more thread", "more threads"))) }
+        @if let Some(join) = longest_join(report) { p { (join) } }
         @if let Some(switches) = own_switches(report) { p { (switches) } }
     }
 }

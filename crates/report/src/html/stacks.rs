@@ -4,7 +4,7 @@ use crate::deadlocks::{behind, holder, waits};
 use crate::inversions::{advice, held, taken};
 use crate::rows::{Row, function, source};
 use crate::run::{Deadlock, Distribution, Frame, Inversion, RunReport};
-use crate::terminal::{both_ends, cause, lost, member, several};
+use crate::terminal::{both_ends, cause, lost, member, several, slept};
 use maud::{Markup, html};
 use uncontended_figures::duration;
 
@@ -24,7 +24,7 @@ pub(super) fn worst(row: &Row) -> Markup {
     html! {
         @if let Some((lock, worst)) = waited {
             @let of = several(count(&row.wait), "wait", "waits");
-            h3 { "Longest wait " (duration(worst.ns)) " of " (of) (lost(row)) (member(row, lock)) }
+            h3 { "Longest wait " (duration(worst.ns)) " of " (of) (lost(row)) (slept(row)) (member(row, lock)) }
             (stack("waited in", &worst.waiter))
             (stack("held until the release in", &worst.holder))
             @for line in both_ends(lock) { p class="remark" { (line) "." } }

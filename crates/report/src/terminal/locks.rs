@@ -20,6 +20,8 @@ const TAKEN: Shown = (Column::figure("taken"), |row| figures::count(row.acquisit
 const BLOCKED: Shown = (Column::figure("blocked").goes(1), |row| {
     row.blocked_share().map_or_else(dash, figures::percent)
 });
+const SLEPT: Shown =
+    (Column::figure("slept").goes(11), |row| row.slept.share().map_or_else(dash, figures::percent));
 const WAIT: [Shown; 5] = [
     (Column::figure("total").of("wait"), |row| time(&row.wait, |wait| wait.total)),
     (Column::figure("of time").of("wait").goes(1), |row| {
@@ -64,8 +66,13 @@ pub(super) fn locks(report: &RunReport, rows: &[Row], options: &Options, paint: 
     }
     let heading = heading("Locks", REMARK, options, paint);
     let holds = HOLD.map(|(column, cell)| (column.of(holds(report)), cell));
-    let columns: [&[Shown]; 5] =
-        [&[LOCK, PID, CLASS, KIND, WHERE, LOCKS, TAKEN, BLOCKED], &WAIT, &IDLE, &holds, &USE];
+    let columns: [&[Shown]; 5] = [
+        &[LOCK, PID, CLASS, KIND, WHERE, LOCKS, TAKEN, BLOCKED, SLEPT],
+        &WAIT,
+        &IDLE,
+        &holds,
+        &USE,
+    ];
     let columns = columns.concat();
     let shown = &rows[..rows.len().min(options.top)];
     let mut table = Table::new(columns.iter().map(|(column, _)| column.clone()).collect());
@@ -77,6 +84,9 @@ pub(super) fn locks(report: &RunReport, rows: &[Row], options: &Options, paint: 
     }
     if shown.iter().all(|row| row.class() == Class::Contention) {
         table.drop_column("class");
+    }
+    if shown.iter().all(|row| row.slept.known == 0) {
+        table.drop_column("slept");
     }
     if shown.iter().all(|row| row.locks.len() == 1) {
         table.drop_column("locks");

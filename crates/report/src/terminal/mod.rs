@@ -19,8 +19,8 @@ mod worst;
 
 pub(crate) use culprits::{ranked, shown, unseen, why_by_waiting, words};
 pub use history::{difference, history};
-pub(crate) use threads::own_switches;
-pub(crate) use worst::{both_ends, cause, lost, member};
+pub(crate) use threads::{longest_join, own_switches};
+pub(crate) use worst::{both_ends, cause, lost, member, slept};
 
 use crate::findings::{TRY, tried_by};
 use crate::inversions::seen;

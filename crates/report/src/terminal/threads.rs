@@ -2,7 +2,8 @@
 
 use super::{Options, heading, several};
 use crate::aggregate::sum;
-use crate::run::{RunReport, Thread};
+use crate::rows::{Slept, code};
+use crate::run::{Lock, RunReport, Thread};
 use std::cmp::Reverse;
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
@@ -48,10 +49,33 @@ pub(super) fn render_all(report: &RunReport, options: &Options, paint: Paint) ->
         let more = several((threads.len() - options.top) as u64, "more thread", "more threads");
         text.push_str(&format!("  and {more}\n"));
     }
+    if let Some(join) = longest_join(report) {
+        text.push_str(&wrap(&join, "  ", options.width));
+    }
     if let Some(switches) = own_switches(report) {
         text.push_str(&wrap(&switches, "  ", options.width));
     }
     text
+}
+
+/// A wait for a thread's end of this share of the run is worth a sentence.
+const LONG_JOIN: f64 = 0.1;
+
+/// The longest wait for another thread's end, in a sentence, if it is long.
+pub(crate) fn longest_join(report: &RunReport) -> Option<String> {
+    let joins = report.processes.iter().flat_map(|process| &process.joins);
+    let join = joins.max_by_key(|join| join.wait_ns)?;
+    let is_long = join.wait_ns as f64 >= LONG_JOIN * report.wall_ns as f64;
+    let body = join.body.as_ref().map_or_else(String::new, |body| format!(", {}", code(body)));
+    is_long.then(|| {
+        format!(
+            "Longest wait for a thread's end: {}, of thread {} for {} ({}{body}).",
+            figures::duration(join.wait_ns),
+            join.tid,
+            join.of,
+            clean(&join.name)
+        )
+    })
 }
 
 /// Fewer own switches are not worth a sentence.
@@ -62,13 +86,22 @@ pub(crate) fn own_switches(report: &RunReport) -> Option<String> {
     let threads = || report.processes.iter().flat_map(|process| &process.threads);
     let own = sum(threads().filter_map(|thread| thread.voluntary_switches));
     let waits = sum(threads().filter_map(|thread| thread.blocked));
+    let locks: Vec<&Lock> = report.processes.iter().flat_map(|process| &process.locks).collect();
+    let Slept { known, slept } = Slept::of(&locks);
+    let is_known = known > 0 && known >= waits;
     let sentence = || {
         let (own, waits) = (figures::count(own), several(waits, "wait", "waits"));
+        let what = match is_known {
+            true => format!("threads slept in {} of the {waits}", figures::count(slept)),
+            false => format!("for {waits}"),
+        };
         format!(
-            "{own} own switches in all, for {waits} that were seen: most were for something else."
+            "{own} own switches in all{} {what} that were seen: most were for something else.",
+            if is_known { ";" } else { "," }
         )
     };
-    (own >= MANY_SWITCHES && waits < own / 2).then(sentence)
+    let for_waits = if is_known { slept } else { waits };
+    (own >= MANY_SWITCHES && for_waits < own / 2).then(sentence)
 }
 
 fn cells(pid: u32, thread: &Thread) -> Vec<String> {

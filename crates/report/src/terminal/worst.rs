@@ -1,7 +1,7 @@
 //! The longest wait and the longest idle interval of the costliest locks, with the stacks of all threads involved.
 
 use super::{Options, Paint, heading};
-use crate::rows::{self, Row, place};
+use crate::rows::{self, Row, Slept, place};
 use crate::run::{
     Blame, Blamed, Distribution, Frame, IdleCause, Kind, Lock, RunReport, WorstIdle, WorstWait,
 };
@@ -37,7 +37,8 @@ fn longest_wait(row: &Row, options: &Options, paint: Paint) -> String {
     };
     let name = format!("Longest wait on #{}: {}", row.first().id, figures::duration(worst.ns));
     let waits = of(row.wait.as_ref(), "wait", "waits");
-    let remark = format!("{waits}{}{}  {}", lost(row), member(row, lock), place(lock));
+    let remark =
+        format!("{waits}{}{}{}  {}", lost(row), slept(row), member(row, lock), place(lock));
     let has_holds = !matches!(row.kind(), Kind::Condition | Kind::Barrier | Kind::Futex);
     let is_held = has_holds && lock.ended_by.is_empty() && lock.like.is_none();
     let text = heading(&name, &remark, options, paint) + &wait(worst, is_held, options, paint);
@@ -129,6 +130,17 @@ pub(crate) fn lost(row: &Row) -> String {
         let count = figures::count(lost.count);
         format!(", {count} of which timed out, after {} in total", figures::duration(lost.total))
     })
+}
+
+/// In how many of the row's waits threads slept. Those for conditions and the like do anyway.
+pub(crate) fn slept(row: &Row) -> String {
+    let Slept { known, slept } = row.slept;
+    let is_lock = !matches!(row.kind(), Kind::Condition | Kind::Barrier | Kind::Futex);
+    if known == 0 || !is_lock {
+        return String::new();
+    }
+    let least = if known < row.blocked { "at least " } else { "" };
+    format!(", asleep in {least}{} of them", figures::count(slept))
 }
 
 /// A maximum means little without the number of samples.

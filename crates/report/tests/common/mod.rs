@@ -47,7 +47,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
 
 /// A process of that run.
 pub(crate) fn process(pid: u32, locks: Vec<Lock>, threads: Vec<Thread>) -> Process {
-    Process { pid, command: vec!["program".to_owned()], locks, threads }
+    Process { pid, command: vec!["program".to_owned()], locks, threads, joins: vec![] }
 }
 
 /// A frame with a function and a line.
@@ -76,6 +76,8 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         life: 0,
         acquisitions: 100,
         blocked: 0,
+        slept: None,
+        slept_known: None,
         try_failed: 0,
         timed_out: None,
         threads: 1,

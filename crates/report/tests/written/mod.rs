@@ -28,6 +28,7 @@ impl Writer {
             step_ns: 5.0,
             holds: Holds::All,
             lock_order: false,
+            switches: true,
             enabled: true,
             capacity: 1 << 30,
             available: 1 << 30,

@@ -1,0 +1,49 @@
+//! Waits for other threads to end: which thread, and what it ran.
+
+use super::path::Logs;
+use super::stacks::Stacks;
+use crate::run::{Frame, Join};
+use std::cmp::Reverse;
+use uncontended_trace::layout::logged;
+use uncontended_trace::reader::{ProcessRecord, Record, ThreadRecord};
+
+/// Shorter ones are left out.
+const MOST: usize = 100;
+
+/// Those of `image`, the longest first.
+pub(super) fn joins(
+    record: &Record<'_>,
+    image: &ProcessRecord,
+    stacks: &mut Stacks<'_>,
+) -> Vec<Join> {
+    let logs = Logs::new(record, image, &[]);
+    let ns = |ticks: u64| (ticks as f64 * record.tick_ns) as u64;
+    let mut joins: Vec<(u64, u32, &ThreadRecord)> = Vec::new();
+    for joiner in &image.threads {
+        let waits = joiner.log.waits().filter(|wait| wait.what == logged::JOIN);
+        for wait in waits.filter(|wait| !logs.is_over(wait)) {
+            let Some((ended, _)) = logs.ended(wait) else { continue };
+            let wait_ns = ns(wait.ended.saturating_sub(wait.began));
+            joins.push((wait_ns, joiner.tid, &image.threads[ended]));
+        }
+    }
+    joins.sort_by_key(|&(wait_ns, tid, of)| (Reverse(wait_ns), tid, of.tid));
+    joins.truncate(MOST);
+    let join = |(wait_ns, tid, of): (u64, u32, &ThreadRecord)| Join {
+        tid,
+        of: of.tid,
+        name: of.name.clone(),
+        body: body(of, stacks),
+        wait_ns,
+    };
+    joins.into_iter().map(join).collect()
+}
+
+/// The outermost code of the thread's own that its recorded stacks show: inside what started it. Stacks that were cut
+/// do not show that.
+fn body(thread: &ThreadRecord, stacks: &mut Stacks<'_>) -> Option<Frame> {
+    let known = thread.log.entries.iter().filter(|entry| entry.what != logged::SPAN);
+    let frames = stacks.frames(known.map(|entry| entry.stack).find(|&stack| stack != 0)?);
+    let outermost = frames.iter().rposition(|frame| !stacks.skipped.contains(frame))?;
+    (outermost + 1 < frames.len()).then(|| frames[outermost].clone())
+}
