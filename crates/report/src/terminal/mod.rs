@@ -186,8 +186,8 @@ pub(crate) fn observer(report: &RunReport) -> String {
     let dropped = match report.observer.records_dropped {
         0 => "nothing was dropped".to_owned(),
         lost => format!(
-            "{} were dropped because the record was full, and are in no figure",
-            several(lost, "event", "events")
+            "{} dropped because the record was full, and in no figure",
+            several(lost, "event was", "events were")
         ),
     };
     format!("{cost}; {clock}; {dropped}.")
