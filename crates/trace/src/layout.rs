@@ -67,6 +67,8 @@ pub mod flag {
     pub const NO_HOLD: u32 = 1;
     /// Which locks are held while another is taken is recorded.
     pub const LOCK_ORDER: u32 = 2;
+    /// The kernel saw it, from outside the program.
+    pub const FROM_KERNEL: u32 = 4;
 }
 
 /// Values of [`Header::clock`].

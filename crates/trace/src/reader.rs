@@ -40,6 +40,8 @@ pub struct Record<'b> {
     pub holds: bool,
     /// Whether it was recorded which locks were held while another was taken.
     pub lock_order: bool,
+    /// Whether the kernel saw it, from outside the program.
+    pub from_kernel: bool,
     /// Events dropped because there was no room.
     pub dropped_room: u64,
     /// Events dropped because the thread was recording another one.
@@ -106,6 +108,7 @@ pub fn read(bytes: &[u8]) -> Result<Record<'_>, ReadError> {
         start_ticks: view.u64(offset_of!(Header, start_ticks)),
         holds: flags & layout::flag::NO_HOLD == 0,
         lock_order: flags & layout::flag::LOCK_ORDER != 0,
+        from_kernel: flags & layout::flag::FROM_KERNEL != 0,
         dropped_room: view.u64(offset_of!(Header, dropped_room)),
         dropped_busy: view.u64(offset_of!(Header, dropped_busy)),
         negative: view.u64(offset_of!(Header, negative)),

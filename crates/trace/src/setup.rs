@@ -34,6 +34,8 @@ pub struct Setup {
     pub holds: bool,
     /// Whether it is recorded which locks are held while another is taken.
     pub lock_order: bool,
+    /// Whether the kernel sees the events, from outside the program.
+    pub from_kernel: bool,
     /// Whether events are recorded from the start.
     pub enabled: bool,
     /// The size that the record may grow to, in bytes.
@@ -55,7 +57,8 @@ impl Setup {
         };
         let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
         let flags = flag(!self.holds, layout::flag::NO_HOLD)
-            | flag(self.lock_order, layout::flag::LOCK_ORDER);
+            | flag(self.lock_order, layout::flag::LOCK_ORDER)
+            | flag(self.from_kernel, layout::flag::FROM_KERNEL);
         put(offset_of!(Header, magic), &layout::MAGIC.to_le_bytes());
         put(offset_of!(Header, version), &layout::VERSION.to_le_bytes());
         put(offset_of!(Header, flags), &flags.to_le_bytes());
@@ -84,6 +87,7 @@ mod tests {
             step_ns: 10.0,
             holds: false,
             lock_order: true,
+            from_kernel: false,
             enabled: true,
             capacity: 1 << 30,
             available: 1 << 20,

@@ -27,6 +27,7 @@ impl Writer {
             tick_ns: 0.5,
             step_ns: 5.0,
             holds: true,
+            from_kernel: false,
             lock_order: false,
             enabled: true,
             capacity: 1 << 30,
