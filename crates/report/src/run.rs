@@ -32,8 +32,14 @@ pub struct RunReport {
     pub exit_status: i32,
     /// The signal that ended the program.
     pub signal: Option<i32>,
-    /// From the start of the program to its end.
+    /// From the start of the program to its end; of processes that were attached to, the time that they were watched.
     pub wall_ns: u64,
+    /// Where the waiting was seen from.
+    #[serde(default)]
+    pub source: Source,
+    /// The processes that were running already (`unc attach`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached: Option<AttachedTo>,
     /// The command that used the program, and whose end ended it (`--load`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadFacts>,
@@ -68,6 +74,28 @@ pub struct RunReport {
     /// The pattern of `--only`: locks that do not match it are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<String>,
+}
+
+/// Where waiting is seen from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The observer, loaded into the program.
+    #[default]
+    Preload,
+    /// The kernel, from outside the program: all futex waits and nothing else.
+    Kernel,
+}
+
+/// The processes that were attached to.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AttachedTo {
+    /// Their process ids.
+    pub pids: Vec<u32>,
+    /// Those that ended while they were watched.
+    pub ended: Vec<u32>,
+    /// Those that executed another program, up to which they were watched.
+    pub executed: Vec<u32>,
 }
 
 /// Most culprits of a report.
@@ -220,6 +248,9 @@ pub struct Lock {
     /// The idle time by cause; the rest has an unknown one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_causes: Option<IdleCauses>,
+    /// Its total wait before and after the wakeups, if the kernel saw it; waits that no wakeup ended are in neither.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub woken: Option<Woken>,
     /// From acquisition to release.
     pub hold_ns: Option<Distribution>,
     /// The longest wait and the threads involved.
@@ -391,6 +422,15 @@ pub struct IdleCauses {
     pub not_scheduled_ns: u64,
     /// [`IdleCause::Barged`].
     pub barged_ns: u64,
+}
+
+/// Waiting that wakeups ended, as the kernel saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Woken {
+    /// Until the wakeup.
+    pub not_woken_ns: u64,
+    /// From the wakeup until the waiter ran and its call returned.
+    pub not_scheduled_ns: u64,
 }
 
 /// One frame of a stack.

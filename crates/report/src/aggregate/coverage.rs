@@ -1,7 +1,7 @@
 //! What a run could not see, in sentences.
 
 use super::unnamed::unnamed;
-use super::{sum, threads};
+use super::{outside, sum, threads};
 use crate::facts::{Facts, FutexFacts, Unrecorded};
 use crate::run::{Coverage, NotRecording, Process};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -54,10 +54,10 @@ pub(super) fn coverage(
     gaps: Gaps,
     accounted: &Accounted,
 ) -> Coverage {
-    let mut unseen = vec![ALWAYS.to_owned()];
-    if gaps.no_hold {
-        unseen.push("Hold times were not recorded (--no-hold).".into());
-    }
+    let from_kernel = record.from_kernel;
+    let mut unseen = if from_kernel { outside::unseen(facts) } else { vec![ALWAYS.to_owned()] };
+    let no_hold = "Hold times were not recorded (--no-hold).";
+    unseen.extend((gaps.no_hold && !from_kernel).then(|| no_hold.into()));
     if gaps.dropped > 0 {
         unseen.push(format!(
             "Events dropped because the record was full, missing from every figure: {}.",
@@ -96,7 +96,7 @@ pub(super) fn coverage(
             share_unaccounted(futex, accounted)
         }
         None => {
-            unseen.push(NEEDS_ROOT.into());
+            unseen.extend((!from_kernel).then(|| NEEDS_ROOT.into()));
             None
         }
     };
@@ -196,6 +196,9 @@ fn nothing_seen(
 ) -> Option<String> {
     if processes.iter().any(|process| !process.locks.is_empty()) {
         return None;
+    }
+    if facts.seen.is_some() {
+        return Some("Nothing was seen: no thread waited for a futex.".into());
     }
     if let Some(reason) = &facts.unobserved {
         return Some(format!("Nothing was seen: {reason}."));

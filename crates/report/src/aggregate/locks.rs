@@ -8,7 +8,7 @@ use super::stacks::Stacks;
 use super::times::{Longest, Times};
 use crate::run::{
     Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Kind, Like, Lock, Moment, Span, TimedOut,
-    Unfinished, WaitedIn, WorstIdle, WorstWait,
+    Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
 };
 use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout::{cause, kind};
@@ -168,6 +168,7 @@ impl Scale<'_> {
             wait_ns: wait.distribution(),
             idle_ns: idle.distribution().filter(|_| meaning.idle),
             idle_causes: (meaning.idle && idle.total_ns() > 0).then(|| self.idle_causes(cells)),
+            woken: (self.record.from_kernel && wait.total_ns() > 0).then(|| self.woken(cells)),
             hold_ns,
             unfinished: self.unfinished(kind, meaning, lock, cells),
             created,
@@ -226,6 +227,12 @@ impl Scale<'_> {
         let of = |nth: usize| super::sum(cells.iter().map(|(_, cell)| self.ns(cell.idle_by[nth])));
         let [not_woken_ns, not_scheduled_ns, barged_ns] = [0, 1, 2].map(of);
         IdleCauses { not_woken_ns, not_scheduled_ns, barged_ns }
+    }
+
+    /// Of futexes that the kernel saw: what is the idle time of other locks.
+    fn woken(self, cells: &Cells<'_>) -> Woken {
+        let IdleCauses { not_woken_ns, not_scheduled_ns, .. } = self.idle_causes(cells);
+        Woken { not_woken_ns, not_scheduled_ns }
     }
 
     fn timed_out(self, cells: &Cells<'_>) -> Option<TimedOut> {

@@ -12,6 +12,7 @@ mod distribution;
 mod locks;
 mod nature;
 mod order;
+mod outside;
 mod path;
 mod spans;
 mod stacks;
@@ -25,9 +26,11 @@ pub use distribution::{Bucket, distribution};
 pub use timeline::{Activity, Event, Timeline, timeline};
 
 use crate::code::Skipped;
-use crate::facts::Facts;
+use crate::facts::{Facts, SeenFacts};
 use crate::findings;
-use crate::run::{CULPRITS, Clock, Frame, Observer, Process, RankedBy, RunReport, SCHEMA};
+use crate::run::{
+    AttachedTo, CULPRITS, Clock, Frame, Observer, Process, RankedBy, RunReport, SCHEMA, Source,
+};
 use blame::Sites;
 use coverage::Gaps;
 use stacks::Stacks;
@@ -87,15 +90,16 @@ pub fn report(
     let deadlocks = deadlocks::numbered(stuck.into_iter().rev(), &processes);
     let lock_order = record.lock_order.then(|| order::joined(orders.into_iter().rev(), &processes));
     processes.extend(threads::unobserved(&facts, &told));
-    let gaps = gaps(&record);
     let accounted = coverage::accounted(&record, facts.wall_ns);
-    let coverage = coverage::coverage(&facts, &record, &processes, gaps, &accounted);
+    let coverage = coverage::coverage(&facts, &record, &processes, gaps(&record), &accounted);
     let mut report = RunReport {
         schema: SCHEMA.into(),
         command: facts.command,
         exit_status: facts.exit_status,
         signal: facts.signal,
         wall_ns: facts.wall_ns,
+        source: if record.from_kernel { Source::Kernel } else { Source::Preload },
+        attached: facts.seen.and_then(attached),
         load: facts.load,
         clock: clock(&record),
         processes,
@@ -122,6 +126,12 @@ pub fn report(
     report.culprits.truncate(CULPRITS);
     report.findings = findings::find(&report);
     Ok(report)
+}
+
+/// The processes that were running already, if there were some.
+fn attached(seen: SeenFacts) -> Option<AttachedTo> {
+    let SeenFacts { attached: pids, ended, executed, .. } = seen;
+    (!pids.is_empty()).then_some(AttachedTo { pids, ended, executed })
 }
 
 /// What the record itself lacks.

@@ -3,7 +3,7 @@
 use super::{Options, Paint, heading};
 use crate::rows::{self, Row, place};
 use crate::run::{
-    Blamed, Distribution, Frame, IdleCause, Kind, Lock, RunReport, WorstIdle, WorstWait,
+    Blamed, Distribution, Frame, IdleCause, Kind, Lock, RunReport, Woken, WorstIdle, WorstWait,
 };
 use uncontended_figures as figures;
 use uncontended_figures::text::{fit, wrap};
@@ -75,7 +75,17 @@ pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
         (format!("#{id} was held meanwhile by"), of(&lock.held_by)),
         (format!("waits for #{id} were ended by"), of(&lock.ended_by)),
     ];
-    sides.iter().filter_map(|(how, places)| line(how, places)).collect()
+    let sides = sides.iter().filter_map(|(how, places)| line(how, places));
+    sides.chain(lock.woken.map(|woken| parts(id, woken))).collect()
+}
+
+/// How long its waiters were not woken, and how long they were woken but did not run.
+fn parts(id: u64, woken: Woken) -> String {
+    let Woken { not_woken_ns, not_scheduled_ns } = woken;
+    let [before, after] = [not_woken_ns, not_scheduled_ns].map(figures::duration);
+    format!(
+        "waits for #{id} that were woken: {before} until the wakeup, {after} from it until they ran"
+    )
 }
 
 fn longest_idle(row: &Row, options: &Options, paint: Paint) -> String {
