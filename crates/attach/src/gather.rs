@@ -320,3 +320,60 @@ fn limited(stacks: BTreeMap<u32, CausedRecord>, mark: u32, most: usize) -> Vec<C
     all.extend(others.into_iter().reduce(join));
     all.into_iter().map(|caused| CausedRecord { passed_to: mark, ..caused }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(longest: u64, is_woken: bool) -> Sum {
+        Sum {
+            address: 64,
+            thread: 7,
+            waiter: 0,
+            waker: 0,
+            is_woken,
+            count: 2,
+            total: 2 * longest,
+            longest,
+            longest_at: 900,
+            not_scheduled: if is_woken { 10 } else { 0 },
+        }
+    }
+
+    #[test]
+    fn the_costliest_stacks_stay_apart_and_nothing_is_lost() {
+        let mut stacks = BTreeMap::new();
+        for stack in 1..=40 {
+            add(&mut stacks, stack, &sum(u64::from(stack) * 100, true));
+        }
+        let all = limited(stacks, WAITED, WAITED_SITES);
+        assert_eq!(all.len(), WAITED_SITES);
+        assert_eq!((all[0].stack, all[0].wait, all[0].longest), (40, 8000, 4000));
+        let last = all[WAITED_SITES - 1];
+        assert_eq!((last.stack, last.longest), (0, 2500), "the others, without a stack");
+        assert_eq!(all.iter().map(|caused| caused.waits).sum::<u64>(), 80);
+        assert_eq!(all.iter().map(|caused| caused.wait).sum::<u64>(), 200 * (1..=40).sum::<u64>());
+        assert!(all.iter().all(|caused| caused.passed_to == WAITED));
+    }
+
+    #[test]
+    fn an_entry_is_what_the_kernel_wrote() {
+        let mut key = vec![0; key::BYTES];
+        let mut value = vec![0; sum::BYTES];
+        key[0] = 64;
+        key[key::THREAD as usize] = 7;
+        key[key::HOW as usize + 2] = 1; // It timed out.
+        for (place, figure) in [(sum::COUNT, 2), (sum::TOTAL, 200), (sum::LONGEST, 150)] {
+            value[place as usize] = figure;
+        }
+        let entry = Sum::new(&key, &value);
+        assert_eq!((entry.address, entry.thread, entry.is_woken), (64, 7, false));
+        assert_eq!((entry.count, entry.total, entry.longest), (2, 200, 150));
+    }
+
+    #[test]
+    fn lengths_of_one_bucket_are_counted_together() {
+        let buckets = bucketed(BTreeMap::from([(64, 2), (70, 3), (1 << 20, 1)]));
+        assert_eq!(buckets, [(64, 80, 5), (1 << 20, 1_310_720, 1)]);
+    }
+}
