@@ -47,11 +47,15 @@ pub struct Losses {
     pub waited_ns: u64,
     /// Stacks that could not be copied when they were met.
     pub stacks: u64,
+    /// Futex calls, of any process, at which the kernel left the programs out.
+    pub missed: u64,
 }
 
 /// Programs in the kernel that watch one process.
 pub struct Attach {
-    running: Vec<Attached>,
+    /// Whether a wait is missing where one is left out, and the programs.
+    running: Vec<(bool, Attached)>,
+    missed: u64,
     tables: Tables,
     pid: u32,
     began_ns: u64,
@@ -98,11 +102,13 @@ impl Attach {
         ];
         let mut running = Vec::new();
         for (tracepoint, code) in programs {
-            running.push(arm(&events, tracepoint, code)?);
+            let is_call = tracepoint.starts_with("syscalls");
+            running.push((is_call, arm(&events, tracepoint, code)?));
         }
         let (modules, unwinder) = (Modules::default(), Unwinder::new());
         Ok(Attach {
             running,
+            missed: 0,
             tables,
             pid: 0,
             began_ns: 0,
@@ -154,6 +160,7 @@ impl Attach {
     /// Detaches, and gives what was seen.
     pub fn finish(mut self) -> Seen {
         let ended_ns = clock::monotonic_ns();
+        self.missed = self.running.iter().filter(|one| one.0).map(|one| one.1.missed()).sum();
         self.tables.target.set(&ONLY, &0u64.to_le_bytes(), false);
         self.running.clear();
         self.look();
@@ -196,6 +203,7 @@ impl Attach {
             waits: self.counter(counter::WAITS) + self.counter(counter::THREADS),
             waited_ns: self.counter(counter::WAITED),
             stacks: self.counter(counter::STACKS),
+            missed: self.missed,
         }
     }
 }

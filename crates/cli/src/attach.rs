@@ -25,8 +25,8 @@ use uncontended_trace::setup::Setup;
 
 /// How often to look for new stacks, files and ends.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Programs in the kernel for each process: more would slow every futex call of the machine.
-pub(crate) const MOST: usize = 16;
+/// Processes at once: each has tables of 26 MiB in the kernel, and programs that every wakeup of the machine runs.
+pub(crate) const MOST: usize = 8;
 
 /// A process that is watched.
 struct Watched {
@@ -139,6 +139,7 @@ pub(crate) fn add(facts: &mut SeenFacts, seen: &Seen, pid: u32) {
     facts.lost_ns += seen.losses.waited_ns;
     facts.lost_stacks += seen.losses.stacks;
     facts.woken_by_others += seen.woken_by_others;
+    facts.missed += seen.losses.missed;
     if seen.has_executed {
         facts.executed.push(pid);
     }

@@ -346,3 +346,62 @@ fn without_permission_it_says_what_would_be_needed() {
     assert!(stderr(&output).contains("root"), "{}", stderr(&output));
     assert_eq!(stderr(&output).lines().count(), 2, "{}", stderr(&output));
 }
+
+/// Whether the kernel may watch for us.
+fn may_watch(report: &Value, test: &str) -> bool {
+    let may = report["source"] == "kernel";
+    if !may {
+        uncontended_testkit::skip!(test, "tracing in the kernel is not allowed, or not supported");
+    }
+    may
+}
+
+#[test]
+fn a_static_program_under_unc_run_is_watched_by_the_kernel() {
+    let test = "a_static_program_under_unc_run_is_watched_by_the_kernel";
+    let folder = Folder::new();
+    let Some(program) = compile(&folder, TURNS, &["-static", "-fomit-frame-pointer"]) else {
+        uncontended_testkit::skip!(test, "no static C library");
+        return;
+    };
+    let (seen, output) = common::report(&[], &[&program, "/"]);
+    assert_eq!(status(&output), 7, "{}", stderr(&output));
+    if !may_watch(&seen, test) {
+        assert!(stderr(&output).contains("root"), "what would be needed: {}", stderr(&output));
+        return;
+    }
+    let printed = stdout(&output);
+    let address = printed.split_whitespace().nth(1).unwrap();
+    let lock = row(&seen, address);
+    assert!(lock["wait_ns"]["total"].as_u64() >= Some(30_000_000), "{lock:#}");
+    assert!(names(&lock["worst_wait"]["waiter"]).contains(&"want"), "{lock:#}");
+    assert_eq!(seen["culprits"][0]["site"]["function"], "hold", "{lock:#}");
+    assert!(seen["attached"].is_null() && seen["exit_status"] == 7);
+}
+
+/// What the observer records in the children of a static program is more than the kernel sees of it.
+#[test]
+fn a_static_launcher_leaves_its_children_to_the_observer() {
+    const LAUNCHER: &str = r#"
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int count, char **arguments) {
+    if (fork() == 0) { execv(arguments[1], arguments + 1); _exit(9); }
+    int status;
+    wait(&status);
+    return WEXITSTATUS(status);
+}
+"#;
+    let test = "a_static_launcher_leaves_its_children_to_the_observer";
+    let (folder, other) = (Folder::new(), Folder::new());
+    let Some(launcher) = compile(&folder, LAUNCHER, &["-static"]) else {
+        uncontended_testkit::skip!(test, "no static C library");
+        return;
+    };
+    let program = compile(&other, TURNS, &[]).expect("a C compiler");
+    let (seen, output) = common::report(&[], &[&launcher, &program, "/"]);
+    assert_eq!((status(&output), &seen["source"]), (7, &"preload".into()), "{}", stderr(&output));
+    let printed = stdout(&output);
+    let lock = row(&seen, printed.split_whitespace().nth(1).unwrap());
+    assert_eq!(lock["kind"], "mutex", "{lock:#}");
+}

@@ -69,6 +69,9 @@ pub struct SeenFacts {
     pub lost_stacks: u64,
     /// Waits that a thread of another process ended.
     pub woken_by_others: u64,
+    /// Futex calls, of any process, at which the kernel left its programs out.
+    #[serde(default)]
+    pub missed: u64,
 }
 
 /// The calls of one function, or the spans of a name that the program announces.

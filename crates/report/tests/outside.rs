@@ -149,6 +149,7 @@ fn losses_and_ends_are_told() {
         lost_ns: 5 * MS,
         lost_stacks: 4,
         woken_by_others: 6,
+        missed: 7,
     };
     let text =
         terminal::render(&seen(facts), &terminal::Options { width: 400, ..Default::default() });
@@ -158,6 +159,7 @@ fn losses_and_ends_are_told() {
         "in no figure: 3, 5.00 ms of them known.",
         "counted without code: 4.",
         "whose code is not known: 6.",
+        "busy with our tables: 7.",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -128,6 +128,17 @@ pub struct Program {
 #[derive(Debug)]
 pub struct Attached {
     _event: File,
+    program: File,
+}
+
+impl Attached {
+    /// How often the kernel left it out, because another program ran on the same CPU or a map was in use there.
+    pub fn missed(&self) -> u64 {
+        let path = format!("/proc/self/fdinfo/{}", self.program.as_raw_fd());
+        let facts = std::fs::read_to_string(path).unwrap_or_default();
+        let line = facts.lines().find_map(|line| line.strip_prefix("recursion_misses:"));
+        line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+    }
 }
 
 impl Program {
@@ -167,10 +178,10 @@ impl Program {
     ///
     /// # Errors
     /// Those of `perf_event_open` and its requests.
-    pub fn attach(&self, tracepoint: u64) -> io::Result<Attached> {
+    pub fn attach(self, tracepoint: u64) -> io::Result<Attached> {
         let event = perf::open_for_program(tracepoint)?;
         perf::set_program(&event, self.file.as_raw_fd())?;
-        Ok(Attached { _event: event })
+        Ok(Attached { _event: event, program: self.file })
     }
 }
 

@@ -35,6 +35,10 @@ fn losses(seen: &SeenFacts) -> Vec<String> {
             "Waits or wakeups whose stacks found no room, counted without code: {waits}."
         ));
     }
+    if seen.missed > 0 {
+        let calls = count(seen.missed);
+        lost.push(format!("Futex calls of all processes that the kernel did not look at, because it was busy with our tables: {calls}."));
+    }
     if seen.woken_by_others > 0 {
         let waits = count(seen.woken_by_others);
         lost.push(format!(
