@@ -1,6 +1,7 @@
 //! The workbench `unc`: one module per command; this file only names them.
 #![forbid(unsafe_code)]
 
+mod attach;
 mod commands;
 mod console;
 mod deliver;

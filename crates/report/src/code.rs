@@ -10,11 +10,19 @@
 
 use crate::run::{Frame, Kind, Like};
 
-/// Modules.
-const MODULES: [&str; 5] = ["libc.so*", "libc-2*", "libpthread*", "libstdc++*", "libc++*"];
+/// Modules; the last two are the preloaded observer, where the kernel sees it.
+const MODULES: [&str; 7] = [
+    "libc.so*",
+    "libc-2*",
+    "libpthread*",
+    "libstdc++*",
+    "libc++*",
+    "observe-*-x86_64.so",
+    "observe-*-aarch64.so",
+];
 
 /// Functions: the libraries' own, and those of others that only lock, wait or wake.
-const FUNCTIONS: [&str; 52] = [
+const FUNCTIONS: [&str; 59] = [
     // C and C++.
     "pthread_*",
     "__pthread_*",
@@ -64,6 +72,14 @@ const FUNCTIONS: [&str; 52] = [
     "PGSemaphore*",
     "psi_*",
     "safe_mutex_*",
+    // Go: what its threads wait in, outside goroutines.
+    "runtime.futex*",
+    "runtime.note*",
+    "runtime.lock2*",
+    "runtime.lockWithRank*",
+    "runtime.unlock2*",
+    "runtime.unlockWithRank*",
+    "runtime.mPark",
     // CPython.
     "PyCOND_*",
     "PyMUTEX_*",
@@ -87,10 +103,12 @@ const TAKES_INTERPRETER: [&str; 4] =
     ["take_gil", "PyEval_RestoreThread", "PyEval_Acquire*", "PyGILState_Ensure"];
 
 /// Parts of the names of functions that tell what a futex is used for.
-const LIKE: [(&str, Like); 7] = [
+const LIKE: [(&str, Like); 9] = [
     ("*condvar*", Like::Condition),
     ("*cond_*", Like::Condition),
     ("*waitcondition*", Like::Condition),
+    ("runtime.note*", Like::Condition),
+    ("runtime.lock2*", Like::Mutex),
     ("*mutex*", Like::Mutex),
     ("*rwlock*", Like::Mutex),
     ("*rw_lock*", Like::Mutex),

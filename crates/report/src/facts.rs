@@ -41,12 +41,37 @@ pub struct Facts {
     /// The load whose end ended the program.
     #[serde(default)]
     pub load: Option<LoadFacts>,
+    /// What the kernel saw of it from outside, if it did; the record is made of that.
+    #[serde(default)]
+    pub seen: Option<SeenFacts>,
     /// Patterns of functions, files and modules that implement locks (`--skip-frames`).
     #[serde(default)]
     pub skip_frames: Vec<String>,
     /// The calls of one function (`--span`).
     #[serde(default)]
     pub spans: Option<SpanFacts>,
+}
+
+/// What the kernel saw of processes from outside.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SeenFacts {
+    /// The processes that were running already; none if `unc` started the program.
+    pub attached: Vec<u32>,
+    /// Those of them that ended before `unc` did.
+    pub ended: Vec<u32>,
+    /// Processes that executed another program, up to which they were watched.
+    pub executed: Vec<u32>,
+    /// Waits that found no room, and are in no figure.
+    pub lost_waits: u64,
+    /// Their time.
+    pub lost_ns: u64,
+    /// Waits whose stacks found no room when they were met; what they waited for is in the figures.
+    pub lost_stacks: u64,
+    /// Waits that a thread of another process ended.
+    pub woken_by_others: u64,
+    /// Futex calls, of any process, at which the kernel left its programs out.
+    #[serde(default)]
+    pub missed: u64,
 }
 
 /// The calls of one function, or the spans of a name that the program announces.

@@ -9,11 +9,13 @@
 mod blamed;
 mod cycles;
 mod join;
+mod seen;
 mod spans;
 
 pub use blamed::{Blame, Blamed, BlamedKind, GAINS, PathTaken, RankedBy, WaitedIn};
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
 pub use join::Join;
+pub use seen::{AttachedTo, Clock, Holds, Source};
 pub use spans::{SpanGroup, SpanKind, SpanPart, Spans};
 
 use crate::facts::LoadFacts;
@@ -34,8 +36,14 @@ pub struct RunReport {
     pub exit_status: i32,
     /// The signal that ended the program.
     pub signal: Option<i32>,
-    /// From the start of the program to its end.
+    /// From the start of the program to its end; of processes that were attached to, the time that they were watched.
     pub wall_ns: u64,
+    /// Where the waiting was seen from.
+    #[serde(default)]
+    pub source: Source,
+    /// The processes that were running already (`unc attach`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached: Option<AttachedTo>,
     /// The command that used the program, and whose end ended it (`--load`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadFacts>,
@@ -75,27 +83,8 @@ pub struct RunReport {
     pub only: Option<String>,
 }
 
-/// Which holds are recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Holds {
-    /// Those at whose end a thread waited for the lock, or for a condition variable that is used with it.
-    Waited,
-    /// All (`--all-holds`).
-    All,
-}
-
 /// Most culprits of a report.
 pub const CULPRITS: usize = 100;
-
-/// The clock behind every time of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Clock {
-    /// `tsc`, `cntvct` or `clock_gettime(CLOCK_MONOTONIC)`.
-    pub source: String,
-    /// The smallest difference that the clock shows.
-    pub step_ns: f64,
-}
 
 /// One program image: a process between two execs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -260,6 +249,9 @@ pub struct Lock {
     /// The idle time by cause; the rest has an unknown one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_causes: Option<IdleCauses>,
+    /// Its total wait before and after the wakeups, if the kernel saw it; waits that no wakeup ended are in neither.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub woken: Option<Woken>,
     /// From acquisition to release.
     pub hold_ns: Option<Distribution>,
     /// The longest wait and the threads involved.
@@ -446,6 +438,15 @@ pub struct IdleCauses {
     pub not_scheduled_ns: u64,
     /// [`IdleCause::Barged`].
     pub barged_ns: u64,
+}
+
+/// Waiting that wakeups ended, as the kernel saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Woken {
+    /// Until the wakeup.
+    pub not_woken_ns: u64,
+    /// From the wakeup until the waiter ran and its call returned.
+    pub not_scheduled_ns: u64,
 }
 
 /// One frame of a stack.

@@ -141,6 +141,17 @@ pub const TERMS: &[Group] = &[
         ],
     ),
     (
+        "Seen by the kernel (`unc attach`)",
+        &[
+            ("until the wakeup", "the waiter slept: no thread had woken it yet"),
+            ("until they ran", "it was awake but had no CPU, or was on its way out of the kernel"),
+            (
+                "were ended by",
+                "the code that woke the waiters, each with the whole of the waits that it ended",
+            ),
+        ],
+    ),
+    (
         "Threads",
         &[
             ("thread", "its number in the kernel"),

@@ -2,7 +2,8 @@
 //!
 //! Starting and following a program: [`inherited`], [`process`], [`signals`]. Memory shared between a program and its
 //! observer: [`memfd`]; system calls from the program's process: [`kernel`]. The cost of observing: [`pair_cost`].
-//! Time: [`clock`]. A word per thread: [`tls`]. What the kernel sees of a program: [`perf`], [`tracefs`]. A program's
+//! Time: [`clock`]. A word per thread: [`tls`]. What the kernel sees of a program: [`perf`], [`bpf`],
+//! [`tracefs`]. A program's
 //! own locks: [`annotate`]. Measuring a command: [`supervise`], [`interrupts`]; measuring this process: [`usage`]. A
 //! barrier on all threads: [`membarrier`]; whether a thread left its CPU: [`switches`]; sleeping on a word: [`futex`];
 //! forbidding a system call: [`filter`]. Prefetching cache lines: [`prefetch`]. Where a thread runs: [`affinity`];
@@ -27,6 +28,7 @@
 
 pub mod affinity;
 pub mod annotate;
+pub mod bpf;
 pub mod clock;
 pub mod code;
 pub mod filter;

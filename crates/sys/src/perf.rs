@@ -40,6 +40,7 @@ const FLAG_CLOEXEC: libc::c_ulong = 1 << 3;
 const SET_OUTPUT: libc::c_ulong = 0x2405;
 const SET_FILTER: libc::c_ulong = 0x4008_2406;
 const EVENT_ID: libc::c_ulong = 0x8008_2407;
+const SET_PROGRAM: libc::c_ulong = 0x4004_2408;
 
 const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;
@@ -376,6 +377,42 @@ fn open_event(point: &Point<'_>, cpu: i32) -> io::Result<File> {
         Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// An event at a tracepoint that takes no samples: a program that is set for it runs on every CPU, whatever
+/// CPU the event is of.
+pub(crate) fn open_for_program(tracepoint: u64) -> io::Result<File> {
+    let attributes = Attributes {
+        kind: TYPE_TRACEPOINT,
+        size: size_of::<Attributes>() as u32,
+        config: tracepoint,
+        ..Attributes::default()
+    };
+    let open = |cpu: i32| {
+        // SAFETY: `attributes` has the size that it states (L2).
+        let fd = unsafe {
+            libc::syscall(libc::SYS_perf_event_open, &attributes, -1, cpu, -1, FLAG_CLOEXEC)
+        };
+        match RawFd::try_from(fd) {
+            // SAFETY: a new descriptor (L4).
+            Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    // The first CPU may be offline.
+    (0..4096)
+        .map(open)
+        .find(|event| !is_offline(event))
+        .unwrap_or(Err(io::ErrorKind::NotFound.into()))
+}
+
+fn is_offline(event: &io::Result<File>) -> bool {
+    event.as_ref().err().and_then(io::Error::raw_os_error) == Some(libc::ENODEV)
+}
+
+/// Makes a program of the kernel's virtual machine run at the event.
+pub(crate) fn set_program(event: &File, program: RawFd) -> io::Result<()> {
+    control(event, SET_PROGRAM, program as libc::c_ulong)
 }
 
 fn control(event: &File, request: libc::c_ulong, argument: libc::c_ulong) -> io::Result<()> {

@@ -17,7 +17,7 @@ use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
-use std::os::fd::{FromRawFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
@@ -177,6 +177,35 @@ impl Child {
             user: duration(usage.ru_utime),
             system: duration(usage.ru_stime),
         })
+    }
+}
+
+/// A process that this one did not start.
+#[derive(Debug)]
+pub struct Other {
+    file: File,
+}
+
+impl Other {
+    /// The process `pid`, which must not be a thread of another one.
+    ///
+    /// # Errors
+    /// Those of `pidfd_open`: there is no such process.
+    pub fn open(pid: u32) -> io::Result<Self> {
+        // SAFETY: numbers (L1).
+        let answer = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+        match RawFd::try_from(answer) {
+            // SAFETY: a new descriptor (L4).
+            Ok(fd) if fd >= 0 => Ok(Other { file: unsafe { File::from_raw_fd(fd) } }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Whether it has ended, even if its parent has not reaped it.
+    pub fn has_ended(&self) -> bool {
+        let mut poll = libc::pollfd { fd: self.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one entry (L2).
+        unsafe { libc::poll(&mut poll, 1, 0) > 0 }
     }
 }
 

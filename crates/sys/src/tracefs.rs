@@ -1,7 +1,8 @@
 //! The kernel's list of tracepoints, read without mounting tracefs where others could see it.
 //!
 //! # Contract
-//! `event_id` returns the number by which perf events identify a tracepoint. Needs root.
+//! `event_id` returns the number by which perf events identify a tracepoint, `offset` where a field of it is. Needs
+//! root.
 //! # Sources
 //! fsopen(2), fsmount(2); `Documentation/trace/events.rst`.
 
@@ -62,15 +63,39 @@ impl Tracefs {
     /// # Errors
     /// Those of opening and reading its `id` file; `InvalidData` if it does not hold a number.
     pub fn event_id(&self, name: &str) -> io::Result<u64> {
-        let path = CString::new(format!("events/{name}/id"))?;
+        self.read(&format!("events/{name}/id"))?.trim().parse().map_err(|_| invalid())
+    }
+
+    /// Where the field `field` begins in what a program at the tracepoint `name` is given.
+    ///
+    /// # Errors
+    /// Those of opening and reading its `format` file; `InvalidData` if it has no such field.
+    pub fn offset(&self, name: &str, field: &str) -> io::Result<i16> {
+        let format = self.read(&format!("events/{name}/format"))?;
+        let declares = |line: &&str| {
+            let declared =
+                line.trim().strip_prefix("field:").and_then(|rest| rest.split(';').next());
+            declared.and_then(|declared| declared.rsplit(' ').next()) == Some(field)
+        };
+        let line = format.lines().find(declares).ok_or_else(invalid)?;
+        let mut parts = line.split(';').filter_map(|part| part.trim().strip_prefix("offset:"));
+        parts.next().and_then(|offset| offset.parse().ok()).ok_or_else(invalid)
+    }
+
+    fn read(&self, name: &str) -> io::Result<String> {
+        let path = CString::new(name)?;
         // SAFETY: a path (L7).
         let file = unsafe {
             libc::openat(self.root.as_raw_fd(), path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC)
         };
         let mut text = String::new();
         owned(file.into())?.read_to_string(&mut text)?;
-        text.trim().parse().map_err(|_| io::ErrorKind::InvalidData.into())
+        Ok(text)
     }
+}
+
+fn invalid() -> io::Error {
+    io::ErrorKind::InvalidData.into()
 }
 
 /// The descriptor that a system call returned.

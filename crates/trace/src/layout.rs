@@ -74,6 +74,8 @@ pub mod flag {
     pub const WAITED_HOLDS: u32 = 4;
     /// The kernel tells threads without a system call whether they left their CPU.
     pub const SWITCHES: u32 = 8;
+    /// The kernel saw it, from outside the program.
+    pub const FROM_KERNEL: u32 = 16;
 }
 
 /// Values of [`Header::clock`].

@@ -16,6 +16,7 @@ use crate::layout::{
     Logged, Module, NESTED, Nested, Process, SPAN_NAME, SpanName, Stack, Thread, UNIT, Unit,
     WaiterList,
 };
+pub use crate::read_error::ReadError;
 pub use crate::records::{
     CausedRecord, CellAt, CellRecord, ExtremeRecord, HeldRecord, HoldRecord, LockRecord, LogRecord,
     LoggedRecord, ModuleRecord, NestedRecord, ProcessRecord, SpanNameRecord, ThreadRecord,
@@ -41,6 +42,8 @@ pub struct Record<'b> {
     pub holds: Holds,
     /// Whether it was recorded which locks were held while another was taken.
     pub lock_order: bool,
+    /// Whether the kernel saw it, from outside the program.
+    pub from_kernel: bool,
     /// Events dropped because there was no room.
     pub dropped_room: u64,
     /// Events dropped because the thread was recording another one.
@@ -51,35 +54,6 @@ pub struct Record<'b> {
     pub processes: Vec<ProcessRecord>,
     view: View<'b>,
 }
-
-/// Why the bytes are not a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReadError {
-    /// They are too short for a header.
-    Truncated,
-    /// They do not begin with [`layout::MAGIC`].
-    NotARecord,
-    /// The record has another version.
-    Version(u32),
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::Truncated => out.write_str("the record is shorter than its header"),
-            ReadError::NotARecord => out.write_str("these bytes are not a record of unc"),
-            ReadError::Version(theirs) => {
-                write!(
-                    out,
-                    "the record has version {theirs}, this unc reads version {}",
-                    layout::VERSION
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for ReadError {}
 
 /// Reads a whole record.
 ///
@@ -107,6 +81,7 @@ pub fn read(bytes: &[u8]) -> Result<Record<'_>, ReadError> {
         start_ticks: view.u64(offset_of!(Header, start_ticks)),
         holds: Holds::of(flags),
         lock_order: flags & layout::flag::LOCK_ORDER != 0,
+        from_kernel: flags & layout::flag::FROM_KERNEL != 0,
         dropped_room: view.u64(offset_of!(Header, dropped_room)),
         dropped_busy: view.u64(offset_of!(Header, dropped_busy)),
         negative: view.u64(offset_of!(Header, negative)),

@@ -67,6 +67,8 @@ pub struct Setup {
     pub lock_order: bool,
     /// Whether threads can learn without a system call that they left their CPU.
     pub switches: bool,
+    /// Whether the kernel sees the events, from outside the program.
+    pub from_kernel: bool,
     /// Whether events are recorded from the start.
     pub enabled: bool,
     /// The size that the record may grow to, in bytes.
@@ -89,7 +91,8 @@ impl Setup {
         let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
         let flags = self.holds.flags()
             | flag(self.lock_order, layout::flag::LOCK_ORDER)
-            | flag(self.switches, layout::flag::SWITCHES);
+            | flag(self.switches, layout::flag::SWITCHES)
+            | flag(self.from_kernel, layout::flag::FROM_KERNEL);
         put(offset_of!(Header, magic), &layout::MAGIC.to_le_bytes());
         put(offset_of!(Header, version), &layout::VERSION.to_le_bytes());
         put(offset_of!(Header, flags), &flags.to_le_bytes());
@@ -120,6 +123,7 @@ mod tests {
                 holds,
                 lock_order: true,
                 switches: true,
+                from_kernel: false,
                 enabled: true,
                 capacity: 1 << 30,
                 available: 1 << 20,

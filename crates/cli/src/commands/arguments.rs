@@ -36,9 +36,10 @@ pub(crate) fn execute() -> ExitCode {
     }
 }
 
-/// `unc run` leaves 2 to its program and reports its own failures with 125.
+/// `unc run` leaves 2 to its program and reports its own failures with 125; so does `unc attach`.
 fn usage_status(status: i32) -> u8 {
-    let runs = std::env::args_os().nth(1).is_some_and(|command| command == "run");
+    let runs =
+        std::env::args_os().nth(1).is_some_and(|command| command == "run" || command == "attach");
     match status {
         0 => 0,
         _ if runs => 125,

@@ -2,6 +2,7 @@
 //! command; each module does that command's work and nothing else.
 
 mod arguments;
+mod attach;
 mod compare;
 mod completions;
 pub(crate) mod flags;
@@ -30,6 +31,7 @@ use uncontended_decide::Failure;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(run::Arguments),
+    Attach(attach::Arguments),
     Report(report::Arguments),
     History(history::Arguments),
     Slo(Box<slo::Flags>),
@@ -51,6 +53,7 @@ impl Command {
     pub(crate) fn execute(self) -> ExitCode {
         match self {
             Command::Run(arguments) => arguments.execute(),
+            Command::Attach(arguments) => arguments.execute(),
             Command::Report(arguments) => arguments.execute(),
             Command::History(arguments) => arguments.execute(),
             Command::Slo(flags) => flags.execute(),

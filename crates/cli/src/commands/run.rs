@@ -30,7 +30,8 @@ Examples:
 The program keeps its own input, output, signals and file descriptors. Ctrl-C and kill are passed on to it; \
 then the report is printed; `unc help terms` explains its words.
 
-Not seen: statically linked programs, Go, async tasks, locks of the kernel, and programs that are running already.
+Not seen: async tasks, locks of the kernel, and programs that are running already (see `unc attach`). Of statically linked \
+programs and Go, the kernel sees the futex waits, with root.
 
 Exit status: the program's own, or with --load the load's; 128 + N if signal N ended it; 127 not found; 126 not executable; \
 125 if `unc` failed (also if the program exited with 0 but an output file could not be written).";

@@ -11,6 +11,6 @@ mod program;
 mod record;
 pub(crate) mod session;
 mod spans;
-mod supervise;
-mod threads;
+pub(crate) mod supervise;
+pub(crate) mod threads;
 mod watches;

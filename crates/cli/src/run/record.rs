@@ -75,6 +75,7 @@ impl Record {
             holds: kinds.holds,
             lock_order: kinds.lock_order,
             switches: switches::is_told(),
+            from_kernel: false,
             enabled,
             capacity,
             available,
@@ -116,6 +117,13 @@ impl Record {
         bytes_at(ALLOCATED_AT).min(bytes_at(AVAILABLE_AT)).min(length)
     }
 
+    /// Whether a program has recorded in it.
+    pub(crate) fn has_processes(&self) -> bool {
+        const PROCESSES_AT: u64 = std::mem::offset_of!(Header, processes) as u64;
+        let mut first = [0; 4];
+        self.file.read_exact_at(&mut first, PROCESSES_AT).is_ok() && first != [0; 4]
+    }
+
     /// Whether [`Record::read`] would return a readable record.
     pub(crate) fn check(&self) -> io::Result<()> {
         let mut header = [0; size_of::<Header>()];
@@ -149,7 +157,9 @@ mod tests {
         let record = Record::create(KINDS, false).unwrap();
         let bytes = record.read().unwrap();
         let read = reader::read(&bytes).unwrap();
-        assert!(read.processes.is_empty() && read.holds == Holds::Waited);
+        assert!(
+            read.processes.is_empty() && read.holds == Holds::Waited && !record.has_processes()
+        );
         assert!(read.tick_ns > 0.0 && read.start_ticks > 0);
     }
 

@@ -4,11 +4,12 @@ use super::ending::status;
 use super::load::Load;
 use super::observer::Library;
 use super::output::Output;
-use super::program::{self, Missing};
+use super::program::{self, Missing, Obstacle};
 use super::record::{Kinds, Record};
 use super::supervise::{self, Schedule};
 use super::threads::ThreadWatch;
 use super::watches::Watches;
+use crate::attach;
 use crate::console::complain;
 use crate::emit;
 use crate::files::distinct;
@@ -18,8 +19,9 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use uncontended_attach::{Attach, Cannot, Seen};
 use uncontended_decide::Failure;
-use uncontended_report::facts::Facts;
+use uncontended_report::facts::{Facts, SeenFacts};
 use uncontended_sys::process::{self, Child, Image};
 use uncontended_sys::signals::Signals;
 
@@ -35,30 +37,29 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         Record::create(plan.kinds(), plan.delay.is_none()).map_err(|error| no_record(&error))?;
     let (library, cost_ns_per_pair) =
         library(plan.kinds()).map_err(|error| own("place the observer", &error))?;
-    if let Some(obstacle) = obstacle {
-        eprintln!("unc: {} runs unobserved: {}", name.to_string_lossy(), obstacle.reason());
-    }
+    let outside = obstacle.and_then(|obstacle| outside(&name.to_string_lossy(), obstacle));
     let environment = environment(&library, &record);
 
-    let mut watches = Watches::open(plan, &path)?;
-    let started_unix_s =
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let mut watches = Watches::open(plan, &path, outside)?;
+    let started_unix_s = now_unix_s();
     refuse_if_ended(&signals)?;
     record.begin().map_err(|error| own("write to the record", &error))?;
     let start = Instant::now();
     let child = spawn(&path, plan, &environment, &signals)?;
     let pid = child.pid();
-    let mut schedule = Schedule {
-        end: plan.limit.map(|limit| start + limit),
-        begin: plan.delay.map(|delay| start + delay),
-        load: plan.load.as_ref().map(|load| Load::new(load, &signals, start)),
-    };
+    if plan.delay.is_none() {
+        watches.begin(pid);
+    }
+    let mut schedule = schedule(plan, &signals, start);
     let mut threads = ThreadWatch::new(pid);
     supervise::until_end(&child, &signals, &mut schedule, &record, &mut threads, &mut watches);
     let wall_ns = nanoseconds(start.elapsed());
     let exit = child.reap().map_err(|error| own("learn how the program ended", &error))?;
 
     let ended = status(exit.code, exit.signal);
+    // Of its children, the observer may have recorded more.
+    let seen = watches.outside().filter(|_| !record.has_processes());
+    let (is_seen, seen_facts) = (seen.is_some(), seen.as_ref().map(|seen| facts_of(seen, pid)));
     let mut symbols = ElfSymbols::default();
     let facts = |symbols: &mut ElfSymbols| Facts {
         command: plan.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
@@ -75,12 +76,13 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         cost_ns_per_pair,
         skip_frames: plan.skip_frames.clone(),
         load: schedule.load.as_ref().and_then(Load::facts),
-        unobserved: obstacle.map(|obstacle| obstacle.reason().to_owned()),
+        unobserved: obstacle.filter(|_| !is_seen).map(|obstacle| obstacle.reason().into()),
         futex: watches.futexes(symbols),
         spans: watches.spans(record.start_ns()),
+        seen: seen_facts,
     };
     let written = match plan.wants_report() {
-        true => record.read().map_err(unreadable).and_then(|record| {
+        true => bytes(&record, seen).and_then(|record| {
             let facts = facts(&mut symbols);
             emit::after_run(plan, &record, facts, outputs, &mut symbols)
         }),
@@ -91,6 +93,57 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let (status, failure) = ending(ended, schedule.load.as_ref());
     [failure, written.as_ref().err()].into_iter().flatten().for_each(complain);
     Ok(if status == 0 && written.is_err() { 125 } else { status })
+}
+
+/// When to do what, of a program that started at `start`.
+fn schedule<'a>(plan: &'a Plan, signals: &'a Signals, start: Instant) -> Schedule<'a> {
+    Schedule {
+        end: plan.limit.map(|limit| start + limit),
+        begin: plan.delay.map(|delay| start + delay),
+        load: plan.load.as_ref().map(|load| Load::new(load, signals, start)),
+    }
+}
+
+/// The record, or what the kernel saw from outside.
+fn bytes(record: &Record, seen: Option<Seen>) -> Result<Vec<u8>, Failure> {
+    match seen {
+        Some(seen) => Ok(attach::record(record.start_ns(), vec![seen])),
+        None => record.read().map_err(unreadable),
+    }
+}
+
+/// The time, in seconds since 1970.
+pub(crate) fn now_unix_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// Lets the kernel watch a program into which the observer cannot be loaded. If it may not, says in a line what it
+/// needs.
+fn outside(name: &str, obstacle: Obstacle) -> Option<Attach> {
+    let reason = obstacle.reason();
+    // The kernel has other tracepoints for the calls of 32-bit programs.
+    let watch = (obstacle != Obstacle::OtherMachine).then(Attach::new);
+    match watch {
+        Some(Ok(attach)) => {
+            eprintln!("unc: {name}: {reason}; the kernel watches its futex waits instead");
+            Some(attach)
+        }
+        Some(Err(cannot)) => {
+            let Cannot { cause, remedy } = cannot;
+            eprintln!("unc: {name} runs unobserved: {reason}; {cause}: {remedy}");
+            None
+        }
+        None => {
+            eprintln!("unc: {name} runs unobserved: {reason}");
+            None
+        }
+    }
+}
+
+fn facts_of(seen: &Seen, pid: u32) -> SeenFacts {
+    let mut facts = SeenFacts::default();
+    attach::add(&mut facts, seen, pid);
+    facts
 }
 
 /// The exit status of `unc`, given the program's, and why its load failed.
@@ -132,7 +185,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    fn open(plan: &Plan) -> Result<Self, Failure> {
+    pub(crate) fn open(plan: &Plan) -> Result<Self, Failure> {
         let written = [
             ("--json", plan.json.as_deref()),
             ("--html", plan.html.as_deref()),

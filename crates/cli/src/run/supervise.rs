@@ -58,6 +58,7 @@ pub(crate) fn until_end(
         }
         if now >= threads.due() {
             threads.look();
+            watches.look_outside();
             if let Some(futexes) = &mut watches.futexes {
                 futexes.look_at_files(threads.pids());
             }
@@ -68,6 +69,7 @@ pub(crate) fn until_end(
         }
         if schedule.begin.is_some_and(|begin| now >= begin) {
             record.enable();
+            watches.begin(child.pid());
             schedule.begin = None;
         }
         let load = schedule.load.as_mut().filter(|load| !load.is_over());
@@ -86,6 +88,7 @@ pub(crate) fn until_end(
         }
     }
     threads.look();
+    watches.look_outside();
     if let Some(load) = &mut schedule.load {
         load.end();
     }

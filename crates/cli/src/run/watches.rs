@@ -5,6 +5,7 @@ use super::plan::Plan;
 use super::spans::SpanWatch;
 use std::path::Path;
 use std::time::Duration;
+use uncontended_attach::{Attach, Seen};
 use uncontended_decide::Failure;
 use uncontended_report::aggregate::Symbols;
 use uncontended_report::facts::{FutexFacts, SpanFacts};
@@ -17,6 +18,8 @@ pub(crate) struct Watches {
     pub(crate) futexes: Option<FutexWatch>,
     /// The calls of one function.
     spans: Option<SpanWatch>,
+    /// All futex waits of a program into which the observer cannot be loaded.
+    outside: Option<Attach>,
 }
 
 impl Watches {
@@ -24,10 +27,34 @@ impl Watches {
     pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(5);
 
     /// Arms what `plan` asks for, for the next program that is started, whose file is `program`.
-    pub(crate) fn open(plan: &Plan, program: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open(
+        plan: &Plan,
+        program: &Path,
+        outside: Option<Attach>,
+    ) -> Result<Self, Failure> {
         let spans = plan.span.as_ref().map(|function| SpanWatch::open(function, program));
-        let futexes = plan.wants_report().then(FutexWatch::open).and_then(Result::ok);
-        Ok(Watches { futexes, spans: spans.transpose()? })
+        let wants_share = plan.wants_report() && outside.is_none();
+        let futexes = wants_share.then(FutexWatch::open).and_then(Result::ok);
+        Ok(Watches { futexes, spans: spans.transpose()?, outside })
+    }
+
+    /// Watches the process `pid` from outside, if that is the way.
+    pub(crate) fn begin(&mut self, pid: u32) {
+        if let Some(outside) = &mut self.outside {
+            outside.begin(pid);
+        }
+    }
+
+    /// Looks at the files of the program that is watched from outside, and at its threads.
+    pub(crate) fn look_outside(&mut self) {
+        if let Some(outside) = &mut self.outside {
+            outside.look();
+        }
+    }
+
+    /// What was seen from outside, if that was the way.
+    pub(crate) fn outside(&mut self) -> Option<Seen> {
+        self.outside.take().map(Attach::finish)
     }
 
     /// Whether there is something to look at.

@@ -1,7 +1,7 @@
 //! What a run could not see, in sentences.
 
 use super::unnamed::unnamed;
-use super::{sum, threads};
+use super::{outside, sum, threads};
 use crate::facts::{Facts, FutexFacts, Unrecorded};
 use crate::run::{Coverage, NotRecording, Process};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -51,9 +51,10 @@ pub(super) fn accounted(record: &Record<'_>, wall_ns: u64) -> Accounted {
 }
 
 /// What the record lacks, in sentences.
-fn lacking(gaps: Gaps) -> Vec<String> {
+fn lacking(gaps: Gaps, from_kernel: bool) -> Vec<String> {
     let mut unseen = Vec::new();
     match gaps.holds {
+        Holds::None if from_kernel => {}
         Holds::None => unseen.push("Hold times were not recorded (--no-hold).".into()),
         Holds::Waited => unseen.push(NOT_WAITED_FOR.into()),
         Holds::All => {}
@@ -85,8 +86,9 @@ pub(super) fn coverage(
     gaps: Gaps,
     accounted: &Accounted,
 ) -> Coverage {
-    let mut unseen = vec![ALWAYS.to_owned()];
-    unseen.extend(lacking(gaps));
+    let from_kernel = record.from_kernel;
+    let mut unseen = if from_kernel { outside::unseen(facts) } else { vec![ALWAYS.to_owned()] };
+    unseen.extend(lacking(gaps, from_kernel));
     if facts.delay_ns > 0 {
         let delay = given(facts.delay_ns as f64, Dimension::Time);
         unseen.push(format!("The first {delay} were not recorded (--delay)."));
@@ -110,7 +112,7 @@ pub(super) fn coverage(
             share_unaccounted(futex, accounted)
         }
         None => {
-            unseen.push(NEEDS_ROOT.into());
+            unseen.extend((!from_kernel).then(|| NEEDS_ROOT.into()));
             None
         }
     };
@@ -219,6 +221,9 @@ fn nothing_seen(
 ) -> Option<String> {
     if processes.iter().any(|process| !process.locks.is_empty()) {
         return None;
+    }
+    if facts.seen.is_some() {
+        return Some("Nothing was seen: no thread waited for a futex.".into());
     }
     if let Some(reason) = &facts.unobserved {
         return Some(format!("Nothing was seen: {reason}."));

@@ -9,7 +9,7 @@ use super::stacks::Stacks;
 use super::times::{Longest, Times};
 use crate::run::{
     Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Kind, Like, Lock, Moment, Span, TimedOut,
-    Unfinished, WaitedIn, WorstIdle, WorstWait,
+    Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
 };
 use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout::{cause, kind, sharing};
@@ -205,8 +205,7 @@ impl Scale<'_> {
         let is_held = meaning.blame && (kind != Kind::Semaphore || hold.total_ns() > 0);
         let waited_in = self.waited_in(cells, wait.total_ns(), stacks);
         let named = Nature::by_name(kind, waiter, &waited_in, stacks.skipped);
-        let of = (kind, meaning);
-        let waited = (is_held, wait.total_ns());
+        let (of, waited) = ((kind, meaning), (is_held, wait.total_ns()));
         let (division, nature) = self.understood(of, cells, waited, (waiter, named, sites), stacks);
         let slept_in = slept_in(&waited_in, named.is_some() && kind != Kind::Futex);
         let site = slept_in.or_else(|| first_site(&[&created, &first_taken], stacks));
@@ -244,6 +243,7 @@ impl Scale<'_> {
             wait_ns: wait.distribution(),
             idle_ns: idle.distribution().filter(|_| meaning.idle),
             idle_causes: (meaning.idle && idle.total_ns() > 0).then(|| self.idle_causes(cells)),
+            woken: (self.record.from_kernel && wait.total_ns() > 0).then(|| self.woken(cells)),
             hold_ns,
             unfinished: self.unfinished(kind, meaning, lock, cells),
             created,
@@ -305,6 +305,12 @@ impl Scale<'_> {
         let of = |nth: usize| super::sum(cells.iter().map(|(_, cell)| self.ns(cell.idle_by[nth])));
         let [not_woken_ns, not_scheduled_ns, barged_ns] = [0, 1, 2].map(of);
         IdleCauses { not_woken_ns, not_scheduled_ns, barged_ns }
+    }
+
+    /// Of futexes that the kernel saw: what is the idle time of other locks.
+    fn woken(self, cells: &Cells<'_>) -> Woken {
+        let IdleCauses { not_woken_ns, not_scheduled_ns, .. } = self.idle_causes(cells);
+        Woken { not_woken_ns, not_scheduled_ns }
     }
 
     fn timed_out(self, cells: &Cells<'_>) -> Option<TimedOut> {

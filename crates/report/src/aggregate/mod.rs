@@ -14,6 +14,7 @@ mod joins;
 mod locks;
 mod nature;
 mod order;
+mod outside;
 mod path;
 mod spans;
 mod stacks;
@@ -27,9 +28,12 @@ pub use distribution::{Bucket, distribution};
 pub use timeline::{Activity, Event, Timeline, timeline};
 
 use crate::code::Skipped;
-use crate::facts::Facts;
+use crate::facts::{Facts, SeenFacts};
 use crate::findings;
-use crate::run::{CULPRITS, Clock, Frame, Holds, Observer, Process, RankedBy, RunReport, SCHEMA};
+use crate::run::{
+    AttachedTo, CULPRITS, Clock, Frame, Holds, Observer, Process, RankedBy, RunReport, SCHEMA,
+    Source,
+};
 use blame::Sites;
 use coverage::Gaps;
 use joined::Joined;
@@ -100,14 +104,13 @@ pub fn report(
         exit_status: facts.exit_status,
         signal: facts.signal,
         wall_ns: facts.wall_ns,
+        source: if record.from_kernel { Source::Kernel } else { Source::Preload },
+        attached: facts.seen.and_then(attached),
         load: facts.load,
         clock: clock(&record),
         processes,
         coverage,
-        observer: Observer {
-            cost_ns_per_pair: facts.cost_ns_per_pair,
-            records_dropped: sum([record.dropped_room, record.dropped_busy]),
-        },
+        observer: observer(&record, facts.cost_ns_per_pair),
         findings: Vec::new(),
         culprits: Vec::new(),
         ranked_by: RankedBy::Wait,
@@ -129,12 +132,23 @@ pub fn report(
     Ok(report)
 }
 
+fn observer(record: &Record<'_>, cost_ns_per_pair: Option<f64>) -> Observer {
+    let records_dropped = sum([record.dropped_room, record.dropped_busy]);
+    Observer { cost_ns_per_pair, records_dropped }
+}
+
 fn holds(record: &Record<'_>) -> Option<Holds> {
     match record.holds {
         setup::Holds::None => None,
         setup::Holds::Waited => Some(Holds::Waited),
         setup::Holds::All => Some(Holds::All),
     }
+}
+
+/// The processes that were running already, if there were some.
+fn attached(seen: SeenFacts) -> Option<AttachedTo> {
+    let SeenFacts { attached: pids, ended, executed, .. } = seen;
+    (!pids.is_empty()).then_some(AttachedTo { pids, ended, executed })
 }
 
 /// What the record itself lacks.

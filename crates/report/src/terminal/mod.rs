@@ -25,7 +25,7 @@ pub(crate) use worst::{both_ends, cause, lost, member, slept};
 use crate::findings::{TRY, tried_by};
 use crate::inversions::seen;
 use crate::rows;
-use crate::run::RunReport;
+use crate::run::{AttachedTo, RunReport, Source};
 use uncontended_figures::text::{clean, fit, wrap};
 use uncontended_figures::{self as figures, table::Paint};
 
@@ -103,10 +103,24 @@ pub(crate) fn load(report: &RunReport) -> Option<String> {
 
 /// How the program ended.
 pub(crate) fn ended(report: &RunReport) -> String {
+    if let Some(attached) = &report.attached {
+        return attached_to(attached);
+    }
     match report.signal {
         Some(signal) => format!("ended by {} (status {})", signal_name(signal), report.exit_status),
         None => format!("exit status {}", report.exit_status),
     }
+}
+
+/// The processes that were attached to, and what became of them.
+fn attached_to(attached: &AttachedTo) -> String {
+    let state = |pid: &u32| match (attached.executed.contains(pid), attached.ended.contains(pid)) {
+        (true, _) => format!("{pid} (up to its exec)"),
+        (_, true) => format!("{pid} (has ended)"),
+        _ => format!("{pid} (still running)"),
+    };
+    let pids: Vec<String> = attached.pids.iter().map(state).collect();
+    format!("attached to {}", pids.join(", "))
 }
 
 fn signal_name(signal: i32) -> String {
@@ -169,15 +183,8 @@ pub(crate) fn futex_waiting(unaccounted: f64) -> String {
 
 /// The cost of observing, in a sentence.
 pub(crate) fn observer(report: &RunReport) -> String {
-    let cost = report.observer.cost_ns_per_pair.map_or_else(
-        || "The observer's cost was not measured".to_owned(),
-        |cost| {
-            format!(
-                "Observing added {} to an uncontended lock and unlock",
-                figures::duration_f(cost.max(0.0))
-            )
-        },
-    );
+    let from_kernel = report.source == Source::Kernel;
+    let cost = if from_kernel { KERNEL_COST.to_owned() } else { own_cost(report) };
     let step = figures::duration_f(report.clock.step_ns);
     let clock = format!(
         "times are from {}, which advances in steps of {step}",
@@ -190,7 +197,22 @@ pub(crate) fn observer(report: &RunReport) -> String {
             several(lost, "event was", "events were")
         ),
     };
-    format!("{cost}; {clock}; {dropped}.")
+    if from_kernel { format!("{cost}; {clock}.") } else { format!("{cost}; {clock}; {dropped}.") }
+}
+
+/// `docs/reading_a_report.md` says how it was measured.
+const KERNEL_COST: &str = "Watching adds about a microsecond to a wait and to a wakeup";
+
+fn own_cost(report: &RunReport) -> String {
+    report.observer.cost_ns_per_pair.map_or_else(
+        || "The observer's cost was not measured".to_owned(),
+        |cost| {
+            format!(
+                "Observing added {} to an uncontended lock and unlock",
+                figures::duration_f(cost.max(0.0))
+            )
+        },
+    )
 }
 
 /// What a report with `--only` has no findings about.

@@ -3,7 +3,8 @@
 use super::{Options, Paint, heading};
 use crate::rows::{self, Row, Slept, place};
 use crate::run::{
-    Blame, Blamed, Distribution, Frame, IdleCause, Kind, Lock, RunReport, WorstIdle, WorstWait,
+    Blame, Blamed, Distribution, Frame, IdleCause, Kind, Lock, RunReport, Woken, WorstIdle,
+    WorstWait,
 };
 use uncontended_figures as figures;
 use uncontended_figures::text::{fit, wrap};
@@ -83,7 +84,8 @@ pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
         format!("who made threads wait for #{id} was not seen: another process, or code that is not observed")
     });
     let lines = sides.iter().filter_map(|(how, places)| line(how, places));
-    lines.chain(unseen).chain(died(lock)).collect()
+    let woken = lock.woken.map(|woken| parts(id, woken));
+    lines.chain(unseen).chain(died(lock)).chain(woken).collect()
 }
 
 /// Whether nothing is known of why threads waited for a lock of which only waits and wakeups are seen.
@@ -106,6 +108,15 @@ fn died(lock: &Lock) -> Option<String> {
     let times = super::several(lock.owner_died, "time", "times");
     let text = "its holder had died with it when a waiter got it; until then it was that holder's";
     (lock.owner_died > 0).then(|| format!("#{}: {times}, {text}", lock.id))
+}
+
+/// How long its waiters were not woken, and how long they were woken but did not run.
+fn parts(id: u64, woken: Woken) -> String {
+    let Woken { not_woken_ns, not_scheduled_ns } = woken;
+    let [before, after] = [not_woken_ns, not_scheduled_ns].map(figures::duration);
+    format!(
+        "waits for #{id} that were woken: {before} until the wakeup, {after} from it until they ran"
+    )
 }
 
 fn longest_idle(row: &Row, options: &Options, paint: Paint) -> String {

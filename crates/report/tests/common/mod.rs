@@ -41,6 +41,8 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
         spans: vec![],
         deadlocks: vec![],
         lock_order: None,
+        source: Source::Preload,
+        attached: None,
         only: None,
     }
 }
@@ -88,6 +90,7 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         wait_ns: None,
         idle_ns: None,
         idle_causes: None,
+        woken: None,
         hold_ns: None,
         worst_wait: None,
         worst_idle: None,

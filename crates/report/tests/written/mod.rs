@@ -27,6 +27,7 @@ impl Writer {
             tick_ns: 0.5,
             step_ns: 5.0,
             holds: Holds::All,
+            from_kernel: false,
             lock_order: false,
             switches: true,
             enabled: true,

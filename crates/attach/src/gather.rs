@@ -1,0 +1,379 @@
+//! What the kernel has summed, as a part of a record.
+//!
+//! # Contract
+//! Each entry of the sums is in one cell: that of its thread and address. Its time is divided twice: by the waiter's
+//! stack, and by the waker's if a wakeup ended it. At most [`WAITED_SITES`] stacks of waiters of a cell and
+//! [`SITES`] − [`WAITED_SITES`] of wakers stay apart, those with the most waiting; the others are one, without a stack.
+
+use crate::modules::Module;
+use crate::programs::{ANOTHER_PROCESS, FIRST_STACK, OTHERWISE, key, sum, wait};
+use crate::seed::{self, Call};
+use crate::{Attach, Losses, words};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use uncontended_trace::compose::Composed;
+use uncontended_trace::histogram::FINE;
+use uncontended_trace::layout::{SITES, Unit, WAITED, WAITED_SITES, WAKE, kind};
+use uncontended_trace::reader::{
+    CausedRecord, CellRecord, ExtremeRecord, LockRecord, ModuleRecord, ProcessRecord, ThreadRecord,
+    WantsRecord,
+};
+
+/// What was seen of a process.
+#[derive(Debug)]
+pub struct Seen {
+    /// The process, for a record.
+    pub composed: Composed,
+    /// What was lost.
+    pub losses: Losses,
+    /// Waits that a thread of another process ended.
+    pub woken_by_others: u64,
+    /// When watching began, on CLOCK_MONOTONIC.
+    pub began_ns: u64,
+    /// When it ended.
+    pub ended_ns: u64,
+    /// Whether it ended because the process executed another program.
+    pub has_executed: bool,
+}
+
+/// An entry of the sums.
+#[derive(Debug, Clone, Copy)]
+struct Sum {
+    address: u64,
+    thread: u32,
+    waiter: u64,
+    waker: u64,
+    is_woken: bool,
+    count: u64,
+    total: u64,
+    longest: u64,
+    longest_at: u64,
+    not_scheduled: u64,
+}
+
+impl Sum {
+    fn new(key: &[u8], value: &[u8]) -> Self {
+        let of_key = |place: i16| words::at(key, usize::from(place.unsigned_abs()));
+        let of_value = |place: i16| words::at(value, usize::from(place.unsigned_abs()));
+        let half = |place: i16| words::half_at(key, usize::from(place.unsigned_abs()));
+        Sum {
+            address: of_key(key::ADDRESS),
+            thread: half(key::THREAD),
+            waiter: of_key(key::WAITER),
+            waker: of_key(key::WAKER),
+            is_woken: half(key::HOW) & OTHERWISE == 0,
+            count: of_value(sum::COUNT),
+            total: of_value(sum::TOTAL),
+            longest: of_value(sum::LONGEST),
+            longest_at: of_value(sum::LONGEST_AT),
+            not_scheduled: of_value(sum::NOT_SCHEDULED),
+        }
+    }
+}
+
+/// A wait that is still in progress.
+struct Waiting {
+    address: u64,
+    thread: u32,
+    since: u64,
+}
+
+/// Reads the tables of a process that is not watched any more.
+pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
+    let sums = entries(&attach.tables.sums).map(|(key, value)| Sum::new(&key, &value));
+    let sums: Vec<Sum> = sums.filter(|sum| sum.count > 0).collect();
+    let waiting = entries(&attach.tables.threads).map(|(key, value)| Waiting {
+        address: words::at(&value, wait::ADDRESS as usize),
+        thread: words::half_at(&key, 0),
+        since: words::at(&value, wait::SINCE as usize),
+    });
+    let alive: BTreeSet<u32> = seed::threads(attach.pid).into_iter().collect();
+    let has_executed = attach.has_executed();
+    let waiting =
+        waiting.filter(|wait| !has_executed && wait.since != 0 && alive.contains(&wait.thread));
+    let waiting: Vec<Waiting> = waiting.collect();
+    let (losses, began_ns) = (attach.losses(), attach.began_ns);
+    let mut parts = Parts { attach, stacks: HashMap::new(), numbers: HashMap::new() };
+    let by_others = sums.iter().filter(|sum| sum.waker == ANOTHER_PROCESS).map(|sum| sum.count);
+    Seen {
+        woken_by_others: by_others.sum(),
+        composed: parts.composed(&sums, &waiting, &alive),
+        losses,
+        began_ns,
+        ended_ns,
+        has_executed,
+    }
+}
+
+fn entries(map: &uncontended_sys::bpf::Map) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
+    map.keys().into_iter().filter_map(|key| map.get(&key).map(|value| (key, value)))
+}
+
+/// What a record is made of.
+struct Parts<'a> {
+    attach: &'a mut Attach,
+    stacks: HashMap<u32, Vec<u64>>,
+    numbers: HashMap<u64, u32>,
+}
+
+impl Parts<'_> {
+    fn composed(&mut self, sums: &[Sum], waiting: &[Waiting], alive: &BTreeSet<u32>) -> Composed {
+        let addresses: BTreeSet<u64> = sums
+            .iter()
+            .map(|sum| sum.address)
+            .chain(waiting.iter().map(|wait| wait.address))
+            .collect();
+        let units: BTreeMap<u64, Unit> = addresses.into_iter().zip(1..).collect();
+        let pid = self.attach.pid;
+        let lock = |(&address, &unit): (&u64, &Unit)| {
+            let of = waiting.iter().filter(|wait| wait.address == address);
+            let waiting = of.map(|wait| wait.since).collect();
+            LockRecord { unit, address, kind: kind::FUTEX, waiting, ..LockRecord::default() }
+        };
+        let mut locks: Vec<LockRecord> = units.iter().map(lock).collect();
+        let tids: BTreeSet<u32> =
+            sums.iter().map(|sum| sum.thread).chain(self.attach.lives.keys().copied()).collect();
+        let (mut threads, mut cells) = (Vec::new(), Vec::new());
+        for &tid in &tids {
+            let wants = waiting.iter().find(|wait| wait.thread == tid);
+            threads.push(self.thread(tid, alive.contains(&tid), wants, &units));
+            cells.push(self.cells(sums.iter().filter(|sum| sum.thread == tid), wants, &units));
+        }
+        for lock in &mut locks {
+            let of = sums.iter().filter(|sum| sum.address == lock.address);
+            let costliest = of.max_by_key(|sum| sum.total).map_or(0, |sum| sum.waiter);
+            let wanted = threads.iter().filter_map(|thread: &ThreadRecord| thread.wants);
+            let wanted = wanted.filter(|wants| wants.lock == lock.unit).map(|wants| wants.stack);
+            let number = self.number(costliest);
+            lock.first_taken = if number == 0 { wanted.max().unwrap_or(0) } else { number };
+        }
+        let modules = self.modules();
+        let process = ProcessRecord {
+            pid,
+            command: self.attach.command.clone(),
+            start_ticks: self.attach.began_ns,
+            locks,
+            threads,
+            stacks: std::mem::take(&mut self.stacks),
+            modules,
+            ..ProcessRecord::default()
+        };
+        Composed { process, cells }
+    }
+
+    fn modules(&self) -> Vec<ModuleRecord> {
+        let known = self.attach.modules.known.values();
+        let module = |module: &Module| ModuleRecord {
+            path: module.path.clone(),
+            bias: module.base.wrapping_sub(module.own.unwrap_or(0)),
+            start: module.code.start,
+            end: module.code.end,
+        };
+        known.map(module).collect()
+    }
+
+    fn thread(
+        &mut self,
+        tid: u32,
+        is_alive: bool,
+        wants: Option<&Waiting>,
+        units: &BTreeMap<u64, Unit>,
+    ) -> ThreadRecord {
+        let life = self.attach.lives.get(&tid).cloned();
+        let wants = wants.map(|wait| WantsRecord {
+            lock: units.get(&wait.address).copied().unwrap_or(0),
+            since: wait.since,
+            stack: self.blocked(tid),
+            shared: false,
+            has_deadline: false,
+        });
+        ThreadRecord {
+            tid,
+            name: life.as_ref().map(|life| life.name.clone()).unwrap_or_default(),
+            // Of a thread that was never met, it is not known.
+            start_ticks: life.as_ref().map_or(0, |life| life.met[0]),
+            end_ticks: life.filter(|_| !is_alive).map_or(0, |life| life.met[1]),
+            asleep_since: wants.map(|wants| wants.since),
+            wants,
+            ..ThreadRecord::default()
+        }
+    }
+
+    /// The number of the stack of a thread that is blocked.
+    fn blocked(&mut self, tid: u32) -> u32 {
+        let pid = self.attach.pid;
+        let top = Call::of(pid, tid).and_then(|call| call.top(pid));
+        let chain = top.map(|top| self.attach.unwinder.chain(&top)).unwrap_or_default();
+        if chain.is_empty() {
+            return 0;
+        }
+        let number = self.stacks.len() as u32 + 1;
+        self.stacks.insert(number, chain);
+        number
+    }
+
+    /// The number of a stack in the record; 0 if it is not known.
+    fn number(&mut self, stack: u64) -> u32 {
+        if stack < FIRST_STACK {
+            return 0;
+        }
+        if let Some(&number) = self.numbers.get(&stack) {
+            return number;
+        }
+        let Some(chain) = self.attach.chains.get(&stack).filter(|chain| !chain.is_empty()) else {
+            return 0;
+        };
+        let number = self.stacks.len() as u32 + 1;
+        self.stacks.insert(number, chain.clone());
+        self.numbers.insert(stack, number);
+        number
+    }
+
+    /// The cells of a thread.
+    fn cells<'s>(
+        &mut self,
+        sums: impl Iterator<Item = &'s Sum>,
+        wants: Option<&Waiting>,
+        units: &BTreeMap<u64, Unit>,
+    ) -> Vec<(Unit, CellRecord)> {
+        let mut by_address: BTreeMap<u64, Vec<Sum>> = BTreeMap::new();
+        for sum in sums {
+            by_address.entry(sum.address).or_default().push(*sum);
+        }
+        if let Some(wait) = wants {
+            by_address.entry(wait.address).or_default(); // A lock has a row if a thread has a cell of it.
+        }
+        let cells = by_address.into_iter();
+        cells
+            .filter_map(|(address, sums)| Some((*units.get(&address)?, self.cell(&sums))))
+            .collect()
+    }
+
+    fn cell(&mut self, sums: &[Sum]) -> CellRecord {
+        let mut cell = CellRecord::default();
+        let mut buckets: BTreeMap<u64, u64> = BTreeMap::new();
+        let (mut waiters, mut wakers) = (BTreeMap::new(), BTreeMap::new());
+        for sum in sums {
+            cell.acquisitions += sum.count;
+            cell.blocked += sum.count;
+            cell.wait.total += sum.total;
+            // Its lengths are within a quarter of an octave, as those of the record's buckets are.
+            *buckets.entry(sum.longest).or_default() += sum.count;
+            cell.wait.worst.push(ExtremeRecord {
+                ticks: sum.longest,
+                at: sum.longest_at,
+                mine: self.number(sum.waiter),
+                other: self.number(sum.waker),
+                cause: 0,
+            });
+            add(&mut waiters, self.number(sum.waiter), sum);
+            if sum.is_woken {
+                add(&mut wakers, self.number(sum.waker), sum);
+                cell.idle_by[0] += sum.total.saturating_sub(sum.not_scheduled);
+                cell.idle_by[1] += sum.not_scheduled;
+            } else {
+                cell.timed_out.count += sum.count;
+                cell.timed_out.total += sum.total;
+                cell.timed_out.max = cell.timed_out.max.max(sum.longest);
+            }
+        }
+        cell.wait.buckets = bucketed(buckets);
+        cell.wait.worst.sort_by_key(|extreme| Reverse(extreme.ticks));
+        // The longest of each entry: only the first is sure to be one of the longest of all.
+        cell.wait.worst.truncate(1);
+        cell.caused = limited(waiters, WAITED, WAITED_SITES);
+        cell.caused.extend(limited(wakers, WAKE, SITES - WAITED_SITES));
+        cell
+    }
+}
+
+/// Times by their lengths, as the buckets of a record.
+fn bucketed(lengths: BTreeMap<u64, u64>) -> Vec<(u64, u64, u64)> {
+    let mut buckets: BTreeMap<usize, u64> = BTreeMap::new();
+    for (length, count) in lengths {
+        *buckets.entry(FINE.bucket(length)).or_default() += count;
+    }
+    let edges = |(bucket, count)| (FINE.low(bucket), FINE.low(bucket + 1), count);
+    buckets.into_iter().map(edges).collect()
+}
+
+/// Adds a sum to that of a stack.
+fn add(stacks: &mut BTreeMap<u32, CausedRecord>, stack: u32, sum: &Sum) {
+    let caused = stacks.entry(stack).or_insert(CausedRecord { stack, ..CausedRecord::default() });
+    caused.wait += sum.total;
+    caused.waits += sum.count;
+    caused.longest = caused.longest.max(sum.longest);
+}
+
+/// The `most` with the most waiting, marked; the others as one.
+fn limited(stacks: BTreeMap<u32, CausedRecord>, mark: u32, most: usize) -> Vec<CausedRecord> {
+    let mut all: Vec<CausedRecord> = stacks.into_values().collect();
+    all.sort_by_key(|caused| Reverse(caused.wait));
+    let others = all.split_off(all.len().min(most.saturating_sub(1)));
+    let join = |a: CausedRecord, b: CausedRecord| CausedRecord {
+        stack: if a.stack == b.stack { a.stack } else { 0 },
+        wait: a.wait + b.wait,
+        waits: a.waits + b.waits,
+        longest: a.longest.max(b.longest),
+        ..a
+    };
+    all.extend(others.into_iter().reduce(join));
+    all.into_iter().map(|caused| CausedRecord { passed_to: mark, ..caused }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(longest: u64, is_woken: bool) -> Sum {
+        Sum {
+            address: 64,
+            thread: 7,
+            waiter: 0,
+            waker: 0,
+            is_woken,
+            count: 2,
+            total: 2 * longest,
+            longest,
+            longest_at: 900,
+            not_scheduled: if is_woken { 10 } else { 0 },
+        }
+    }
+
+    #[test]
+    fn the_costliest_stacks_stay_apart_and_nothing_is_lost() {
+        let mut stacks = BTreeMap::new();
+        for stack in 1..=40 {
+            add(&mut stacks, stack, &sum(u64::from(stack) * 100, true));
+        }
+        let all = limited(stacks, WAITED, WAITED_SITES);
+        assert_eq!(all.len(), WAITED_SITES);
+        assert_eq!((all[0].stack, all[0].wait, all[0].longest), (40, 8000, 4000));
+        let last = all[WAITED_SITES - 1];
+        assert_eq!((last.stack, last.longest), (0, 2500), "the others, without a stack");
+        assert_eq!(all.iter().map(|caused| caused.waits).sum::<u64>(), 80);
+        assert_eq!(all.iter().map(|caused| caused.wait).sum::<u64>(), 200 * (1..=40).sum::<u64>());
+        assert!(all.iter().all(|caused| caused.passed_to == WAITED));
+    }
+
+    #[test]
+    fn an_entry_is_what_the_kernel_wrote() {
+        let mut key = vec![0; key::BYTES];
+        let mut value = vec![0; sum::BYTES];
+        key[0] = 64;
+        key[key::THREAD as usize] = 7;
+        key[key::HOW as usize + 2] = 1; // It timed out.
+        for (place, figure) in [(sum::COUNT, 2), (sum::TOTAL, 200), (sum::LONGEST, 150)] {
+            value[place as usize] = figure;
+        }
+        let entry = Sum::new(&key, &value);
+        assert_eq!((entry.address, entry.thread, entry.is_woken), (64, 7, false));
+        assert_eq!((entry.count, entry.total, entry.longest), (2, 200, 150));
+    }
+
+    #[test]
+    fn lengths_of_one_bucket_are_counted_together() {
+        let buckets = bucketed(BTreeMap::from([(64, 2), (70, 3), (1 << 20, 1)]));
+        assert_eq!(buckets, [(64, 80, 5), (1 << 20, 1_310_720, 1)]);
+    }
+}

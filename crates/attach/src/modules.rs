@@ -1,0 +1,194 @@
+//! The files that a program has mapped as code.
+//!
+//! # Contract
+//! [`Modules::look`] adds what is mapped now; what was mapped before stays known. Files are read as the program sees
+//! them (`/proc/PID/root`), and without copying them as a whole.
+//! # Sources
+//! proc(5).
+
+use object::{Object as _, ObjectSection as _, ObjectSegment as _};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+/// A mapped file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Module {
+    /// By which it can be opened from here.
+    pub(crate) path: String,
+    /// Where its code is.
+    pub(crate) code: Range<u64>,
+    /// Where its first byte would be.
+    pub(crate) base: u64,
+    /// What the file says that its address is; none if it cannot be read.
+    pub(crate) own: Option<u64>,
+}
+
+/// The files of a program.
+#[derive(Debug, Default)]
+pub(crate) struct Modules {
+    /// By their start.
+    pub(crate) known: BTreeMap<u64, Module>,
+    main: Option<String>,
+}
+
+impl Modules {
+    /// Reads the list of the process `pid`. Whether there is a new one.
+    pub(crate) fn look(&mut self, pid: u32) -> bool {
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+        let main = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+        self.main = main.map(|path| path.to_string_lossy().into_owned()).or(self.main.take());
+        let mut is_new = false;
+        let mut bases: BTreeMap<String, u64> = BTreeMap::new();
+        for line in maps.lines().filter_map(Line::parse) {
+            let base = *bases.entry(line.path.to_owned()).or_insert(line.range.start - line.offset);
+            if !line.is_code
+                || self.known.get(&line.range.start).is_some_and(|known| known.code == line.range)
+            {
+                continue;
+            }
+            let path = reachable(pid, line.path);
+            let own = Sections::start(Path::new(&path));
+            self.known.insert(line.range.start, Module { path, code: line.range, base, own });
+            is_new = true;
+        }
+        is_new
+    }
+
+    /// The start and the length of the program's own code, and of all else.
+    pub(crate) fn ranges(&self) -> [u64; 4] {
+        let is_main =
+            |module: &&Module| self.main.as_deref().is_some_and(|main| module.path.ends_with(main));
+        let of = |modules: Vec<&Module>| {
+            let start = modules.iter().map(|module| module.code.start).min().unwrap_or(0);
+            let end = modules.iter().map(|module| module.code.end).max().unwrap_or(0);
+            [start, end - start]
+        };
+        let (main, others) = self.known.values().partition(is_main);
+        let ([a, b], [c, d]) = (of(main), of(others));
+        [a, b, c, d]
+    }
+}
+
+/// A line of the list.
+struct Line<'a> {
+    range: Range<u64>,
+    is_code: bool,
+    offset: u64,
+    path: &'a str,
+}
+
+impl<'a> Line<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+        let mut fields = line.splitn(6, ' ');
+        let (from, to) = fields.next()?.split_once('-')?;
+        let is_code = fields.next()?.contains('x');
+        let offset = hex(fields.next()?)?;
+        let path = fields.nth(2)?.trim_start();
+        let range = hex(from)?..hex(to)?;
+        path.starts_with('/').then_some(Line { range, is_code, offset, path })
+    }
+}
+
+/// A name by which we can open what the process calls `path`.
+fn reachable(pid: u32, path: &str) -> String {
+    let theirs = format!("/proc/{pid}/root{path}");
+    let file = |path: &str| std::fs::metadata(path).map(|facts| (facts.dev(), facts.ino())).ok();
+    match (file(path), file(&theirs)) {
+        (Some(ours), Some(other)) if ours != other => theirs,
+        (None, Some(_)) => theirs,
+        _ => path.to_owned(),
+    }
+}
+
+/// What unwinding needs of a file.
+pub(crate) struct Sections {
+    /// The address in the file of its first byte.
+    pub(crate) start: u64,
+    /// Address and bytes of a section by name.
+    found: BTreeMap<&'static str, (Range<u64>, Vec<u8>)>,
+}
+
+impl Sections {
+    /// The address in the file at `path` of its first byte.
+    fn start(path: &Path) -> Option<u64> {
+        let file = regular(path)?;
+        let cache = object::ReadCache::new(file);
+        start(&object::File::parse(&cache).ok()?)
+    }
+
+    /// Reads them from a file.
+    pub(crate) fn read(path: &Path) -> Option<Self> {
+        const NAMES: [&str; 4] = [".text", ".eh_frame", ".eh_frame_hdr", ".debug_frame"];
+        let file = regular(path)?;
+        let cache = object::ReadCache::new(file);
+        let object = object::File::parse(&cache).ok()?;
+        let section = |name: &'static str| {
+            let section = object.section_by_name(name)?;
+            let range = section.address()..section.address() + section.size();
+            // Of the code, the place suffices.
+            let bytes = if name == ".text" {
+                Vec::new()
+            } else {
+                section.uncompressed_data().ok()?.into_owned()
+            };
+            Some((name, (range, bytes)))
+        };
+        Some(Sections {
+            start: start(&object)?,
+            found: NAMES.into_iter().filter_map(section).collect(),
+        })
+    }
+
+    /// Where a section is.
+    pub(crate) fn place(&self, name: &str) -> Option<Range<u64>> {
+        self.found.get(name).map(|(range, _)| range.clone())
+    }
+
+    /// Its bytes.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Vec<u8>> {
+        self.found.get_mut(name).map(|(_, bytes)| std::mem::take(bytes))
+    }
+}
+
+fn regular(path: &Path) -> Option<std::fs::File> {
+    std::fs::File::open(path).ok().filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()))
+}
+
+fn start<'d>(object: &impl object::Object<'d>) -> Option<u64> {
+    let first = object.segments().min_by_key(|segment| segment.address())?;
+    Some(first.address().wrapping_sub(first.file_range().0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_program_and_its_libraries_are_found() {
+        let mut modules = Modules::default();
+        assert!(modules.look(std::process::id()));
+        assert!(!modules.look(std::process::id()), "nothing is new");
+        let here = our_own_program_and_its_libraries_are_found as *const () as u64;
+        let [start, length, libraries, size] = modules.ranges();
+        assert!((start..start + length).contains(&here));
+        assert!(libraries > 0 && size > 0);
+        let module = modules.known.values().find(|module| module.code.contains(&here)).unwrap();
+        let sections = Sections::read(Path::new(&module.path)).unwrap();
+        let text = sections.place(".text").unwrap();
+        assert!(text.contains(&(here - (module.base - sections.start))));
+    }
+
+    #[test]
+    fn lines_without_a_file_are_left_out() {
+        assert!(Line::parse("7f00-7f10 r-xp 00000000 00:00 0").is_none());
+        assert!(Line::parse("7f00-7f10 r-xp 00000000 00:00 0      [vdso]").is_none());
+        let line = Line::parse("7f00-7f10 r-xp 00000800 08:01 12   /a name with spaces").unwrap();
+        assert_eq!(
+            (line.range, line.offset, line.path),
+            (0x7f00..0x7f10, 0x800, "/a name with spaces")
+        );
+    }
+}

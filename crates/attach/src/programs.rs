@@ -1,0 +1,431 @@
+//! What runs in the kernel: at the entry into a futex call, at the wakeup, and at the return.
+//!
+//! # Contract
+//! A wait is from the entry to the return of a call that slept or might have: one that found the word changed did not
+//! wait. Its waker is the thread that made it runnable. All sums are made here; `unc` reads them at the end.
+//! # State
+//! [`Tables`]. A thread's entry in `threads` says what it waits for; only it and its waker write there. An entry of
+//! `sums` has its thread in its key, so only that thread writes it, and no addition is lost.
+//! # Invariants
+//! I1: a program that runs while another one does, on the same CPU, is not run by the kernel, so `scratch` has
+//! one user. I2: what has no room is counted in `counters`.
+//! # Sources
+//! futex(2) for the operations that wait; `kernel/futex/waitwake.c`: a return of zero is by a wakeup of a futex.
+
+mod stack;
+
+pub(crate) use stack::{STACK_BYTES, STACK_VALUE, StackTop};
+
+use std::io;
+use uncontended_sys::bpf::{
+    Assembler, Condition::*, Kind, Label, Map, Operation::*, Register::*, Width::*,
+};
+
+/// The kernel's functions that the programs call.
+mod function {
+    pub(super) const LOOK_UP: i32 = 1;
+    pub(super) const UPDATE: i32 = 2;
+    pub(super) const TIME: i32 = 5;
+    pub(super) const PROCESS_AND_THREAD: i32 = 14;
+    pub(super) const READ_USER: i32 = 112;
+    pub(super) const TASK: i32 = 158;
+    pub(super) const USER_REGISTERS: i32 = 175;
+}
+
+/// Places in an entry of `threads`.
+pub(crate) mod wait {
+    pub(crate) const ADDRESS: i16 = 0;
+    /// When the call began; 0 if the thread is in none.
+    pub(crate) const SINCE: i16 = 8;
+    pub(crate) const OPERATION: i16 = 16;
+    /// When it was woken; 0 if it was not.
+    pub(crate) const WOKEN: i16 = 24;
+    /// The waker's stack.
+    pub(crate) const WAKER: i16 = 32;
+    pub(crate) const BYTES: usize = 40;
+}
+
+/// Places in a key of `sums`.
+pub(crate) mod key {
+    pub(crate) const ADDRESS: i16 = 0;
+    pub(crate) const WAITER: i16 = 8;
+    pub(crate) const WAKER: i16 = 16;
+    pub(crate) const THREAD: i16 = 24;
+    /// The octave and quarter of the length, and [`OTHERWISE`].
+    pub(crate) const HOW: i16 = 28;
+    pub(crate) const BYTES: usize = 32;
+}
+
+/// In [`key::HOW`]: the wait timed out or was interrupted.
+pub(crate) const OTHERWISE: u32 = 1 << 16;
+/// In place of a waker's stack: a thread of another process.
+pub(crate) const ANOTHER_PROCESS: u64 = 1;
+/// Numbers of stacks begin here.
+pub(crate) const FIRST_STACK: u64 = 16;
+
+/// Places in a value of `sums`.
+pub(crate) mod sum {
+    pub(crate) const COUNT: i16 = 0;
+    pub(crate) const TOTAL: i16 = 8;
+    pub(crate) const LONGEST: i16 = 16;
+    /// When the longest ended.
+    pub(crate) const LONGEST_AT: i16 = 24;
+    /// From the wakeups to the returns.
+    pub(crate) const NOT_SCHEDULED: i16 = 32;
+    pub(crate) const BYTES: usize = 40;
+}
+
+/// Places in `counters`.
+pub(crate) mod counter {
+    /// Waits that found no room in `sums`, and their time.
+    pub(crate) const WAITS: i16 = 0;
+    pub(crate) const WAITED: i16 = 8;
+    /// Stacks that found no room.
+    pub(crate) const STACKS: i16 = 16;
+    /// Waits of threads that found no room.
+    pub(crate) const THREADS: i16 = 24;
+    /// Set when the process executes another program.
+    pub(crate) const EXECUTED: i16 = 32;
+    pub(crate) const BYTES: usize = 40;
+}
+
+/// The tables that the programs share with us.
+#[derive(Debug)]
+pub(crate) struct Tables {
+    /// The process: a number of 32 bits, 0 for none.
+    pub(crate) target: Map,
+    /// Where its code is: start and length of its program, and of all its libraries.
+    pub(crate) ranges: Map,
+    pub(crate) counters: Map,
+    pub(crate) threads: Map,
+    pub(crate) sums: Map,
+    pub(crate) stacks: Map,
+    scratch: Map,
+}
+
+/// Threads that wait.
+const THREADS: u32 = 16 << 10;
+/// Waits that differ in thread, address, stacks or length.
+const SUMS: u32 = 64 << 10;
+/// Stacks.
+const STACKS: u32 = 2 << 10;
+
+impl Tables {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Tables {
+            target: Map::new(Kind::Array, 4, 8, 1)?,
+            ranges: Map::new(Kind::Array, 4, 32, 1)?,
+            counters: Map::new(Kind::Array, 4, counter::BYTES, 1)?,
+            threads: Map::new(Kind::Hash, 4, wait::BYTES, THREADS)?,
+            sums: Map::new(Kind::Hash, key::BYTES, sum::BYTES, SUMS)?,
+            stacks: Map::new(Kind::Hash, 8, STACK_VALUE, STACKS)?,
+            scratch: Map::new(Kind::ArrayOfCpu, 4, STACK_VALUE, 1)?,
+        })
+    }
+}
+
+/// Places on the program's own stack.
+mod own {
+    /// The number of a stack.
+    pub(super) const STACK: i16 = -8;
+    pub(super) const THREAD: i16 = -16;
+    pub(super) const WAITED: i16 = -24;
+    pub(super) const SCHEDULED: i16 = -32;
+    pub(super) const ENTRY: i16 = -40;
+    pub(super) const NOW: i16 = -48;
+    /// Zero: the key of what has one entry.
+    pub(super) const ZERO: i16 = -56;
+    /// A key of `sums`.
+    pub(super) const KEY: i16 = -96;
+    /// A value of `sums` or `threads`.
+    pub(super) const VALUE: i16 = -144;
+}
+
+/// Ends a program: the event is not passed on to anyone.
+fn end(code: &mut Assembler, label: Label) {
+    code.place(label);
+    code.set(R0, 0);
+    code.exit();
+}
+
+/// `R0` = the value of the key at `place` of the program's stack; jumps to `none` without one.
+fn look_up(code: &mut Assembler, map: &Map, place: i16, none: Label) {
+    code.map(R1, map);
+    code.copy(R2, FP);
+    code.compute_with(Add, R2, i32::from(place));
+    code.call(function::LOOK_UP);
+    code.jump_if_with(Equal, R0, 0, none);
+}
+
+/// Sets a new key; `R0` = 0 if there was room. The value is at an address in `R3`.
+fn update(code: &mut Assembler, map: &Map, place: i16) {
+    code.map(R1, map);
+    code.copy(R2, FP);
+    code.compute_with(Add, R2, i32::from(place));
+    code.set(R4, 1);
+    code.call(function::UPDATE);
+}
+
+/// Adds the number in `R6` to a counter.
+fn count(code: &mut Assembler, tables: &Tables, counter: i16) {
+    let none = code.label();
+    look_up(code, &tables.counters, own::ZERO, none);
+    code.add_to_shared(R0, counter, R6);
+    code.place(none);
+}
+
+/// Jumps to `other` if the current thread is of another process; else stores its number.
+fn check_process(code: &mut Assembler, tables: &Tables, other: Label) {
+    code.store_constant(Double, FP, own::ZERO, 0);
+    look_up(code, &tables.target, own::ZERO, other);
+    code.load(Word, R8, R0, 0);
+    code.call(function::PROCESS_AND_THREAD);
+    code.copy(R7, R0);
+    code.compute_with(ShiftRight, R7, 32);
+    code.jump_if(NotEqual, R7, R8, other);
+    code.store(Word, FP, own::THREAD, R0);
+}
+
+/// At `sys_enter_futex`: notes what the thread waits for.
+pub(crate) fn enter(tables: &Tables) -> Assembler {
+    const ADDRESS: i16 = 16;
+    const OPERATION: i16 = 24;
+    /// FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2.
+    const WAITS: [i32; 5] = [0, 6, 9, 11, 13];
+    const COMMAND: i32 = 0x7f;
+    let mut code = Assembler::default();
+    let (out, waits, made) = (code.label(), code.label(), code.label());
+    code.copy(R6, R1);
+    code.load(Double, R9, R6, OPERATION);
+    code.copy(R1, R9);
+    code.compute_with(And, R1, COMMAND);
+    for operation in WAITS {
+        code.jump_if_with(Equal, R1, operation, waits);
+    }
+    code.jump(out);
+    code.place(waits);
+    check_process(&mut code, tables, out);
+    let new = code.label();
+    look_up(&mut code, &tables.threads, own::THREAD, new);
+    code.jump(made);
+    code.place(new);
+    zero(&mut code, wait::BYTES);
+    update(&mut code, &tables.threads, own::THREAD);
+    let full = code.label();
+    look_up(&mut code, &tables.threads, own::THREAD, full);
+    code.place(made);
+    code.copy(R7, R0);
+    code.load(Double, R1, R6, ADDRESS);
+    code.store(Double, R7, wait::ADDRESS, R1);
+    code.store(Double, R7, wait::OPERATION, R9);
+    code.store_constant(Double, R7, wait::WOKEN, 0);
+    code.store_constant(Double, R7, wait::WAKER, 0);
+    code.call(function::TIME);
+    code.store(Double, R7, wait::SINCE, R0);
+    code.jump(out);
+    code.place(full);
+    code.set(R6, 1);
+    count(&mut code, tables, counter::THREADS);
+    end(&mut code, out);
+    code
+}
+
+/// A value of zeroes for [`update`].
+fn zero(code: &mut Assembler, bytes: usize) {
+    for word in 0..bytes / 8 {
+        code.store_constant(Double, FP, own::VALUE + 8 * word as i16, 0);
+    }
+    code.copy(R3, FP);
+    code.compute_with(Add, R3, i32::from(own::VALUE));
+}
+
+/// At `sched_waking`, in the waker, whose event has the wakened thread's number at `offset`: notes the waker's code.
+pub(crate) fn waking(tables: &Tables, offset: i16) -> Assembler {
+    let mut code = Assembler::default();
+    let out = code.label();
+    code.load(Word, R2, R1, offset);
+    code.store(Word, FP, own::THREAD, R2);
+    look_up(&mut code, &tables.threads, own::THREAD, out);
+    code.load(Double, R1, R0, wait::SINCE);
+    code.jump_if_with(Equal, R1, 0, out);
+    code.store(Double, FP, own::ENTRY, R0);
+    code.call(function::TIME);
+    code.store(Double, FP, own::NOW, R0);
+    code.store_constant(Double, FP, own::STACK, ANOTHER_PROCESS as i32);
+    let other = code.label();
+    check_process(&mut code, tables, other);
+    stack::number(&mut code, tables, true);
+    code.place(other);
+    code.load(Double, R7, FP, own::ENTRY);
+    code.load(Double, R1, FP, own::STACK);
+    code.store(Double, R7, wait::WAKER, R1);
+    code.load(Double, R1, FP, own::NOW);
+    code.store(Double, R7, wait::WOKEN, R1);
+    end(&mut code, out);
+    code
+}
+
+/// At `sys_exit_futex`: adds the wait that has ended.
+pub(crate) fn exit(tables: &Tables) -> Assembler {
+    let mut code = Assembler::default();
+    let out = code.label();
+    code.copy(R6, R1);
+    check_process(&mut code, tables, out);
+    look_up(&mut code, &tables.threads, own::THREAD, out);
+    code.copy(R7, R0);
+    code.load(Double, R8, R7, wait::SINCE);
+    code.jump_if_with(Equal, R8, 0, out);
+    code.store_constant(Double, R7, wait::SINCE, 0);
+    same_call(&mut code, out);
+    outcome(&mut code, out);
+    code.call(function::TIME);
+    code.store(Double, FP, own::NOW, R0);
+    code.copy(R1, R0);
+    code.compute(Subtract, R1, R8);
+    code.store(Double, FP, own::WAITED, R1);
+    waker(&mut code);
+    code.load(Double, R1, R7, wait::ADDRESS);
+    code.store(Double, FP, own::KEY + key::ADDRESS, R1);
+    code.store_constant(Double, FP, own::STACK, 0);
+    stack::number(&mut code, tables, false);
+    code.load(Double, R1, FP, own::STACK);
+    code.store(Double, FP, own::KEY + key::WAITER, R1);
+    code.load(Word, R1, FP, own::THREAD);
+    code.store(Word, FP, own::KEY + key::THREAD, R1);
+    length(&mut code);
+    add(&mut code, tables);
+    end(&mut code, out);
+    code
+}
+
+/// Jumps to `other` if the call that returns is not the one in the entry at `R7`. (A wait that was in progress when we
+/// came is noted by its thread's state, which may have changed meanwhile.)
+fn same_call(code: &mut Assembler, other: Label) {
+    code.call(function::TASK);
+    code.copy(R1, R0);
+    code.call(function::USER_REGISTERS);
+    code.load(Double, R1, R0, stack::FIRST_ARGUMENT);
+    code.load(Double, R2, R7, wait::ADDRESS);
+    code.jump_if(NotEqual, R1, R2, other);
+    code.load(Double, R1, R0, stack::SECOND_ARGUMENT);
+    code.load(Double, R2, R7, wait::OPERATION);
+    code.jump_if(NotEqual, R1, R2, other);
+}
+
+/// `R9` = 0 if a wakeup ended the call whose event is at `R6`, [`OTHERWISE`] if time or a signal did. Jumps to
+/// `none` if it did not wait.
+fn outcome(code: &mut Assembler, none: Label) {
+    const RESULT: i16 = 16;
+    /// ETIMEDOUT, EINTR, and the kernel's own ERESTARTSYS and ERESTART_RESTARTBLOCK.
+    const ENDED: [i32; 4] = [-110, -4, -512, -516];
+    let (woken, known) = (code.label(), code.label());
+    code.load(Double, R1, R6, RESULT);
+    code.set(R9, 0);
+    code.jump_if_with(Equal, R1, 0, woken);
+    code.set(R9, OTHERWISE as i32);
+    for result in ENDED {
+        code.jump_if_with(Equal, R1, result, known);
+    }
+    code.jump(none);
+    code.place(woken);
+    code.place(known);
+}
+
+/// Notes the waker of the entry at `R7`, and how long the thread was runnable; nothing without a wakeup (`R9`).
+fn waker(code: &mut Assembler) {
+    let none = code.label();
+    code.store_constant(Double, FP, own::SCHEDULED, 0);
+    code.store_constant(Double, FP, own::KEY + key::WAKER, 0);
+    code.store(Word, FP, own::KEY + key::HOW, R9);
+    code.jump_if_with(NotEqual, R9, 0, none);
+    code.load(Double, R1, R7, wait::WOKEN);
+    code.jump_if(Less, R1, R8, none); // Also without a wakeup: the wait began after 0.
+    code.load(Double, R2, FP, own::NOW);
+    code.jump_if(Greater, R1, R2, none);
+    code.compute(Subtract, R2, R1);
+    code.store(Double, FP, own::SCHEDULED, R2);
+    code.load(Double, R1, R7, wait::WAKER);
+    code.store(Double, FP, own::KEY + key::WAKER, R1);
+    code.place(none);
+}
+
+/// Adds the octave of the wait's length, and its quarter of it, to the key.
+fn length(code: &mut Assembler) {
+    const SHORTEST: i32 = 6;
+    code.load(Double, R1, FP, own::WAITED);
+    code.copy(R2, R1);
+    code.set(R3, 0);
+    for bits in [32, 16, 8, 4, 2, 1] {
+        let short = code.label();
+        code.set_wide(R4, 1 << bits);
+        code.jump_if(Less, R2, R4, short);
+        code.compute_with(ShiftRight, R2, bits);
+        code.compute_with(Add, R3, bits);
+        code.place(short);
+    }
+    let long = code.label();
+    let done = code.label();
+    code.jump_if_with(GreaterOrEqual, R3, SHORTEST, long);
+    code.set(R3, 0);
+    code.jump(done);
+    code.place(long);
+    code.copy(R4, R3);
+    code.compute_with(Subtract, R4, 2);
+    code.compute_with(And, R4, 63);
+    code.compute(ShiftRight, R1, R4);
+    code.compute_with(And, R1, 3);
+    code.compute_with(ShiftLeft, R3, 2);
+    code.compute(Or, R3, R1);
+    code.place(done);
+    code.load(Word, R1, FP, own::KEY + key::HOW);
+    code.compute(Or, R1, R3);
+    code.store(Word, FP, own::KEY + key::HOW, R1);
+}
+
+/// Adds the wait to the entry of its key.
+fn add(code: &mut Assembler, tables: &Tables) {
+    let (new, found, full, done) = (code.label(), code.label(), code.label(), code.label());
+    look_up(code, &tables.sums, own::KEY, new);
+    code.jump(found);
+    code.place(new);
+    zero(code, sum::BYTES);
+    update(code, &tables.sums, own::KEY);
+    look_up(code, &tables.sums, own::KEY, full);
+    code.place(found);
+    code.load(Double, R6, FP, own::WAITED);
+    let increase = |code: &mut Assembler, place: i16, by| {
+        code.load(Double, R1, R0, place);
+        code.compute(Add, R1, by);
+        code.store(Double, R0, place, R1);
+    };
+    code.set(R2, 1);
+    increase(code, sum::COUNT, R2);
+    increase(code, sum::TOTAL, R6);
+    code.load(Double, R2, FP, own::SCHEDULED);
+    increase(code, sum::NOT_SCHEDULED, R2);
+    code.load(Double, R1, R0, sum::LONGEST);
+    code.jump_if(GreaterOrEqual, R1, R6, done);
+    code.store(Double, R0, sum::LONGEST, R6);
+    code.load(Double, R1, FP, own::NOW);
+    code.store(Double, R0, sum::LONGEST_AT, R1);
+    code.jump(done);
+    code.place(full);
+    code.set(R6, 1);
+    count(code, tables, counter::WAITS);
+    code.load(Double, R6, FP, own::WAITED);
+    count(code, tables, counter::WAITED);
+    code.place(done);
+}
+
+/// At `sched_process_exec`: the process is no longer the program that was attached to.
+pub(crate) fn executed(tables: &Tables) -> Assembler {
+    let mut code = Assembler::default();
+    let out = code.label();
+    check_process(&mut code, tables, out);
+    look_up(&mut code, &tables.target, own::ZERO, out);
+    code.store_constant(Double, R0, 0, 0);
+    code.set(R6, 1);
+    count(&mut code, tables, counter::EXECUTED);
+    end(&mut code, out);
+    code
+}

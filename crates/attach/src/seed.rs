@@ -1,0 +1,107 @@
+//! Waits that were in progress when we came, and stacks of those in progress when we leave.
+//!
+//! # Contract
+//! Both come from what the kernel says of a blocked thread; it stays blocked meanwhile. If it returns between
+//! two looks, its entry is removed, or not believed at the return (`programs::exit`).
+//! # Sources
+//! proc(5), `/proc/PID/task/TID/syscall`: number, six arguments, stack pointer, instruction.
+
+use crate::programs::{StackTop, Tables, wait};
+use std::fs;
+use std::os::unix::fs::FileExt as _;
+
+const FUTEX: u64 = 202;
+const WAITS: [u64; 5] = [0, 6, 9, 11, 13];
+
+/// A blocked futex call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Call {
+    address: u64,
+    operation: u64,
+    stack: u64,
+    instruction: u64,
+}
+
+impl Call {
+    /// What the thread waits in, if it is a futex.
+    pub(crate) fn of(pid: u32, tid: u32) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
+        Self::parse(&text)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut fields = text.split_ascii_whitespace();
+        let number: u64 = fields.next()?.parse().ok()?;
+        let rest = fields.map(|field| u64::from_str_radix(field.trim_start_matches("0x"), 16));
+        let rest: Vec<u64> = rest.collect::<Result<_, _>>().ok()?;
+        let &[address, operation, _, _, _, _, stack, instruction] = &rest[..] else { return None };
+        let waits = number == FUTEX && WAITS.contains(&(operation & 0x7f));
+        waits.then_some(Call { address, operation, stack, instruction })
+    }
+
+    /// Its stack. The frame pointer is not known.
+    pub(crate) fn top(&self, pid: u32) -> Option<StackTop> {
+        let memory = fs::File::open(format!("/proc/{pid}/mem")).ok()?;
+        let mut bytes = vec![0; crate::programs::STACK_BYTES];
+        let read = memory.read_at(&mut bytes, self.stack).ok()?;
+        bytes.truncate(read);
+        Some(StackTop { registers: [self.instruction, self.stack, 0], bytes })
+    }
+}
+
+/// The threads of a process.
+pub(crate) fn threads(pid: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    tasks.filter_map(|task| task.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The name of a thread.
+pub(crate) fn name(pid: u32, tid: u32) -> String {
+    let name = fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).unwrap_or_default();
+    name.trim_end().to_owned()
+}
+
+/// The arguments of a process.
+pub(crate) fn command(pid: u32) -> Vec<String> {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = words.strip_suffix(b"\0").unwrap_or(&words).split(|&byte| byte == 0);
+    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+/// Notes the waits in progress, from `now_ns` on.
+pub(crate) fn waiting(tables: &Tables, pid: u32, now_ns: u64) {
+    for tid in threads(pid) {
+        let Some(call) = Call::of(pid, tid) else { continue };
+        let mut entry = [0; wait::BYTES];
+        for (place, value) in [
+            (wait::ADDRESS, call.address),
+            (wait::SINCE, now_ns),
+            (wait::OPERATION, call.operation),
+        ] {
+            let place = usize::from(place.unsigned_abs());
+            entry[place..place + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        let key = tid.to_le_bytes();
+        // If it has an entry, its thread has made one since, which is newer.
+        if tables.threads.set(&key, &entry, true) && Call::of(pid, tid) != Some(call) {
+            tables.threads.remove(&key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_waits_for_futexes_are_calls() {
+        let text = "202 0x7f01 0x80 0x2 0x0 0x0 0x0 0x7ffd00 0x7f5500\n";
+        let call =
+            Call { address: 0x7f01, operation: 0x80, stack: 0x7ffd00, instruction: 0x7f5500 };
+        assert_eq!(Call::parse(text), Some(call));
+        assert_eq!(Call::parse("202 0x7f01 0x81 0x1 0x0 0x0 0x0 0x7ffd00 0x7f5500"), None);
+        assert_eq!(Call::parse("0 0x0 0x80 0x2 0x0 0x0 0x0 0x7ffd00 0x7f5500"), None);
+        assert_eq!(Call::parse("running"), None);
+        assert_eq!(Call::parse("-1 0x7ffd00 0x7f5500"), None);
+    }
+}

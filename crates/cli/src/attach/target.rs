@@ -1,0 +1,55 @@
+//! A process to attach to, or why it is none.
+
+use std::fs;
+use uncontended_decide::Failure;
+use uncontended_sys::process::Other;
+
+/// A process that runs already.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) pid: u32,
+    process: Other,
+}
+
+impl Target {
+    /// The process `pid`.
+    ///
+    /// # Errors
+    /// There is none that runs a program, or it is a thread of another one.
+    pub(crate) fn open(pid: u32) -> Result<Self, Failure> {
+        let status = fs::read_to_string(format!("/proc/{pid}/status"));
+        let status = status.map_err(|_| gone(pid))?;
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            Some(line.trim_start_matches(':').trim().to_owned())
+        };
+        if let Some(leader) = field("Tgid").filter(|leader| *leader != pid.to_string()) {
+            let cause = format!("{pid} is a thread of process {leader}");
+            return Err(Failure::new(
+                cause,
+                format!("attach to the process: `unc attach {leader}`"),
+            ));
+        }
+        if field("State").is_some_and(|state| state.starts_with(['Z', 'X'])) {
+            return Err(gone(pid));
+        }
+        if field("VmSize").is_none() {
+            let cause = format!("{pid} is a thread of the kernel, which waits for no futex");
+            return Err(Failure::new(cause, "give the PID of a program"));
+        }
+        let process = Other::open(pid).map_err(|_| gone(pid))?;
+        Ok(Target { pid, process })
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.process.has_ended()
+    }
+}
+
+fn gone(pid: u32) -> Failure {
+    Failure::new(
+        format!("there is no process {pid}, or it has ended"),
+        "see `ps` or `pgrep` for PIDs",
+    )
+}

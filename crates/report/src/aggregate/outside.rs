@@ -1,0 +1,53 @@
+//! What the kernel could not see of processes that it watched from outside, in sentences.
+
+use crate::facts::{Facts, SeenFacts};
+use uncontended_figures::{count, duration};
+
+const ALWAYS: &str = "Seen by the kernel, from outside: each wait in a futex call, from its entry to its return. Not seen: \
+    acquisitions that did not wait, how long locks are held, spinning, calls of futex_waitv, and processes that were \
+    forked meanwhile.";
+
+/// The sentences.
+pub(super) fn unseen(facts: &Facts) -> Vec<String> {
+    let mut unseen = vec![ALWAYS.to_owned()];
+    let Some(seen) = &facts.seen else { return unseen };
+    if !seen.attached.is_empty() {
+        let text = "Waits that were in progress when it began count from then on.";
+        unseen.push(text.into());
+    }
+    if !seen.executed.is_empty() {
+        let pids = pids(&seen.executed);
+        unseen.push(format!("Watched up to the exec of another program: {pids}."));
+    }
+    unseen.extend(losses(seen));
+    unseen
+}
+
+fn losses(seen: &SeenFacts) -> Vec<String> {
+    let mut lost = Vec::new();
+    if seen.lost_waits > 0 {
+        let (waits, time) = (count(seen.lost_waits), duration(seen.lost_ns));
+        lost.push(format!("Waits without room in the kernel's tables, in no figure: {waits}, {time} of them known."));
+    }
+    if seen.lost_stacks > 0 {
+        let waits = count(seen.lost_stacks);
+        lost.push(format!(
+            "Waits or wakeups whose stacks found no room, counted without code: {waits}."
+        ));
+    }
+    if seen.missed > 0 {
+        let calls = count(seen.missed);
+        lost.push(format!("Futex calls of all processes that the kernel did not look at, because it was busy with our tables: {calls}."));
+    }
+    if seen.woken_by_others > 0 {
+        let waits = count(seen.woken_by_others);
+        lost.push(format!(
+            "Waits that a thread of another process ended, whose code is not known: {waits}."
+        ));
+    }
+    lost
+}
+
+fn pids(pids: &[u32]) -> String {
+    pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}

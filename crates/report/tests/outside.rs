@@ -1,0 +1,177 @@
+//! Reports on what the kernel saw from outside: the record is made of plain values.
+
+use uncontended_report::aggregate::{Symbols, report};
+use uncontended_report::facts::{Facts, SeenFacts};
+use uncontended_report::run::{AttachedTo, Class, Frame, Kind, Like, RunReport, Source, Woken};
+use uncontended_report::{html, terminal};
+use uncontended_trace::compose::{self, Composed};
+use uncontended_trace::layout::{WAITED, WAKE, clock, kind};
+use uncontended_trace::reader::{
+    CausedRecord, CellRecord, ExtremeRecord, LockRecord, ModuleRecord, ProcessRecord, ThreadRecord,
+    TimedOutRecord, TimesRecord,
+};
+use uncontended_trace::setup::{Holds, Setup};
+
+const MS: u64 = 1_000_000;
+
+/// Addresses are functions.
+struct Names;
+
+impl Symbols for Names {
+    fn frames(&mut self, module: &str, address: u64) -> Vec<Frame> {
+        let name = match address {
+            0x10 => "pthread_mutex_lock",
+            0x20 => "want",
+            0x30 => "hold",
+            _ => "other",
+        };
+        vec![Frame {
+            function: Some(name.into()),
+            file: None,
+            line: None,
+            module: Some(module.into()),
+            address: format!("{address:#x}"),
+        }]
+    }
+
+    fn frames_at_offset(&mut self, module: &str, offset: u64) -> Vec<Frame> {
+        self.frames(module, offset)
+    }
+}
+
+/// Three waits of thread 13 for one futex, the last of which timed out.
+fn record() -> Vec<u8> {
+    let worst = ExtremeRecord { ticks: 60 * MS, at: 100 * MS, mine: 1, other: 2, cause: 0 };
+    let waits = CausedRecord { wait: 100 * MS, waits: 2, longest: 60 * MS, ..Default::default() };
+    let cell = CellRecord {
+        acquisitions: 3,
+        blocked: 3,
+        timed_out: TimedOutRecord { count: 1, total: 20 * MS, max: 20 * MS, served: 0 },
+        idle_by: [90 * MS, 10 * MS, 0],
+        wait: TimesRecord {
+            total: 120 * MS,
+            buckets: vec![(1 << 24, 0, 1), (1 << 25, 0, 2)],
+            worst: vec![worst],
+        },
+        caused: vec![
+            CausedRecord { stack: 2, passed_to: WAKE, ..waits },
+            CausedRecord { stack: 1, wait: 120 * MS, waits: 3, passed_to: WAITED, ..waits },
+        ],
+        ..CellRecord::default()
+    };
+    let thread = |tid| ThreadRecord { tid, start_ticks: 1, ..ThreadRecord::default() };
+    let process = ProcessRecord {
+        pid: 12,
+        command: vec!["./server".into()],
+        start_ticks: 1,
+        locks: vec![LockRecord {
+            unit: 1,
+            address: 0x70,
+            kind: kind::FUTEX,
+            first_taken: 1,
+            ..LockRecord::default()
+        }],
+        threads: vec![thread(12), thread(13)],
+        stacks: [(1, vec![0x110, 0x120]), (2, vec![0x130])].into(),
+        modules: vec![ModuleRecord {
+            path: "/server".into(),
+            bias: 0x100,
+            start: 0x100,
+            end: 0x900,
+        }],
+        ..ProcessRecord::default()
+    };
+    let setup = Setup {
+        clock: clock::MONOTONIC,
+        start_ticks: 1,
+        tick_ns: 1.0,
+        step_ns: 1.0,
+        holds: Holds::None,
+        switches: false,
+        lock_order: false,
+        from_kernel: true,
+        enabled: false,
+        capacity: 0,
+        available: 0,
+    };
+    compose::record(&setup, &[Composed { process, cells: vec![vec![], vec![(1, cell)]] }])
+}
+
+fn seen(seen: SeenFacts) -> RunReport {
+    let facts = Facts {
+        command: vec!["./server".into()],
+        pid: Some(12),
+        wall_ns: 200 * MS,
+        seen: Some(seen),
+        ..Facts::default()
+    };
+    report(&record(), facts, &mut Names).unwrap()
+}
+
+#[test]
+fn a_futex_is_a_lock_by_its_functions_and_its_culprit_is_who_woke() {
+    let report = seen(SeenFacts { attached: vec![12], ..SeenFacts::default() });
+    assert_eq!(report.source, Source::Kernel);
+    let attached = AttachedTo { pids: vec![12], ..AttachedTo::default() };
+    assert_eq!(report.attached, Some(attached));
+    let [lock] = &report.processes[0].locks[..] else { panic!("one row: {report:?}") };
+    assert_eq!(
+        (lock.kind, lock.like, lock.class),
+        (Kind::Futex, Some(Like::Mutex), Class::Contention)
+    );
+    let parts = Woken { not_woken_ns: 90 * MS, not_scheduled_ns: 10 * MS };
+    assert_eq!((lock.woken, lock.idle_causes), (Some(parts), None));
+    let name = |frame: &Option<Frame>| frame.as_ref().unwrap().function.clone().unwrap();
+    assert_eq!(name(&lock.site), "want");
+    assert_eq!((name(&lock.ended_by[0].site), lock.ended_by[0].wait_ns), ("hold".into(), 100 * MS));
+    assert_eq!(name(&report.culprits[0].site), "hold");
+    let text = terminal::render(&report, &terminal::Options::default());
+    for part in [
+        "attached to 12 (still running)",
+        "90.0 ms until the wakeup, 10.0 ms from it until they ran",
+        "Seen by the kernel, from outside",
+        "Waits that were in progress when it began",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for part in ["needs root", "--no-hold", "the observer's cost was not measured"] {
+        assert!(!text.contains(part), "{part}: {text}");
+    }
+    assert!(html::run_page(&report).contains("attached to 12 (still running)"));
+}
+
+#[test]
+fn losses_and_ends_are_told() {
+    let facts = SeenFacts {
+        attached: vec![12, 14, 15],
+        ended: vec![12, 15],
+        executed: vec![15],
+        lost_waits: 3,
+        lost_ns: 5 * MS,
+        lost_stacks: 4,
+        woken_by_others: 6,
+        missed: 7,
+    };
+    let text =
+        terminal::render(&seen(facts), &terminal::Options { width: 400, ..Default::default() });
+    for part in [
+        "attached to 12 (has ended), 14 (still running), 15 (up to its exec)",
+        "Watched up to the exec of another program: 15.",
+        "in no figure: 3, 5.00 ms of them known.",
+        "counted without code: 4.",
+        "whose code is not known: 6.",
+        "busy with our tables: 7.",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// A program that `unc run` started ends as any other.
+#[test]
+fn a_program_that_was_started_has_a_status() {
+    let report = seen(SeenFacts::default());
+    assert_eq!((report.source, &report.attached), (Source::Kernel, &None));
+    let text = terminal::render(&report, &terminal::Options::default());
+    assert!(text.contains("exit status 0"), "{text}");
+    assert!(!text.contains("in progress when it began"), "{text}");
+}

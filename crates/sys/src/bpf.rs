@@ -1,0 +1,201 @@
+//! Small programs that the kernel runs at tracepoints, and the tables that they fill.
+//!
+//! # Contract
+//! [`Assembler`] makes the instructions, [`Program::load`] has the kernel check them, [`Program::attach`] runs them at
+//! a tracepoint, for all threads of the machine, until the [`Attached`] is dropped. A [`Map`] is shared by programs and
+//! this process. Needs root, or CAP_BPF and CAP_PERFMON.
+//! # Invariants
+//! I1: the kernel refuses a program that could loop without an end, read what it may not, or change what it observes.
+//! I2: a key or a value that is passed to the kernel has the length that its map was made with.
+//! # Sources
+//! bpf(2); `Documentation/bpf/standardization/instruction-set.rst`; perf_event_open(2) for `PERF_EVENT_IOC_SET_BPF`.
+
+mod assembler;
+
+pub use assembler::{Assembler, Condition, Label, Operation, Register, Width};
+
+use crate::perf;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+
+const MAP_CREATE: libc::c_long = 0;
+const MAP_LOOKUP: libc::c_long = 1;
+const MAP_UPDATE: libc::c_long = 2;
+const MAP_DELETE: libc::c_long = 3;
+const MAP_NEXT_KEY: libc::c_long = 4;
+const PROGRAM_LOAD: libc::c_long = 5;
+const TYPE_TRACEPOINT: u32 = 5;
+/// What the kernel wants to hear before a program may use the functions that this one does.
+const LICENSE: &std::ffi::CStr = c"Dual MIT/GPL";
+const LOG_BYTES: usize = 1 << 20;
+
+/// How a map keeps its entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// By any key.
+    Hash = 1,
+    /// By a number of 32 bits.
+    Array = 2,
+    /// The same, for each CPU.
+    ArrayOfCpu = 6,
+}
+
+/// A table in the kernel.
+#[derive(Debug)]
+pub struct Map {
+    file: File,
+    key: usize,
+    value: usize,
+}
+
+impl Map {
+    /// An empty table of at most `entries`.
+    ///
+    /// # Errors
+    /// Those of `bpf`: usually missing permission.
+    pub fn new(kind: Kind, key: usize, value: usize, entries: u32) -> io::Result<Self> {
+        let words = [kind as u32, key as u32, value as u32, entries, 0];
+        let mut attributes = [0u64; 3];
+        for (nth, word) in words.into_iter().enumerate() {
+            attributes[nth / 2] |= u64::from(word) << (32 * (nth % 2));
+        }
+        let file = descriptor(call(MAP_CREATE, &attributes)?);
+        Ok(Map { file, key, value })
+    }
+
+    /// The value of `key`, if it has one.
+    pub fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        assert_eq!(key.len(), self.key, "I2");
+        let mut value = vec![0u8; self.value];
+        let place = value.as_mut_ptr() as u64;
+        self.element(MAP_LOOKUP, key, place, 0).ok().map(|()| value)
+    }
+
+    /// Sets the value of `key`; only if it had none, if `is_new`. Whether it did.
+    pub fn set(&self, key: &[u8], value: &[u8], is_new: bool) -> bool {
+        assert_eq!((key.len(), value.len()), (self.key, self.value), "I2");
+        self.element(MAP_UPDATE, key, value.as_ptr() as u64, u64::from(is_new)).is_ok()
+    }
+
+    /// Removes a key, if it is there.
+    pub fn remove(&self, key: &[u8]) {
+        assert_eq!(key.len(), self.key, "I2");
+        // A key that is not there is removed already.
+        let _ = self.element(MAP_DELETE, key, 0, 0);
+    }
+
+    /// All keys. Those that are added or removed meanwhile may be missing, or there twice.
+    pub fn keys(&self) -> Vec<Vec<u8>> {
+        let mut keys: Vec<Vec<u8>> = Vec::new();
+        loop {
+            let mut next = vec![0u8; self.key];
+            let before = keys.last().map_or(0, |key| key.as_ptr() as u64);
+            let attributes = [self.number(), before, next.as_mut_ptr() as u64, 0];
+            if call(MAP_NEXT_KEY, &attributes).is_err() {
+                return keys;
+            }
+            keys.push(next);
+        }
+    }
+
+    fn element(&self, what: libc::c_long, key: &[u8], value: u64, flags: u64) -> io::Result<()> {
+        call(what, &[self.number(), key.as_ptr() as u64, value, flags]).map(|_| ())
+    }
+
+    /// The number by which an instruction names it.
+    fn number(&self) -> u64 {
+        u64::from(self.file.as_raw_fd().unsigned_abs())
+    }
+}
+
+/// Why the kernel did not take a program.
+#[derive(Debug)]
+pub struct Refused {
+    /// The kernel's error.
+    pub error: io::Error,
+    /// The end of what its checker says.
+    pub log: String,
+}
+
+/// A program that the kernel has checked.
+#[derive(Debug)]
+pub struct Program {
+    file: File,
+}
+
+/// A program that runs at a tracepoint until this is dropped.
+#[derive(Debug)]
+pub struct Attached {
+    _event: File,
+    program: File,
+}
+
+impl Attached {
+    /// How often the kernel left it out, because another program ran on the same CPU or a map was in use there.
+    pub fn missed(&self) -> u64 {
+        let path = format!("/proc/self/fdinfo/{}", self.program.as_raw_fd());
+        let facts = std::fs::read_to_string(path).unwrap_or_default();
+        let line = facts.lines().find_map(|line| line.strip_prefix("recursion_misses:"));
+        line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+    }
+}
+
+impl Program {
+    /// Has the kernel check a program for tracepoints.
+    ///
+    /// # Errors
+    /// Those of `bpf`, with the end of the checker's log.
+    pub fn load(code: Assembler) -> Result<Self, Refused> {
+        let code = code.finish();
+        let load = |log: &mut [u8]| {
+            let (level, size) = if log.is_empty() { (0, 0) } else { (1, log.len() as u64) };
+            let place = if log.is_empty() { 0 } else { log.as_mut_ptr() as u64 };
+            call(
+                PROGRAM_LOAD,
+                &[
+                    u64::from(TYPE_TRACEPOINT) | (code.len() as u64) << 32,
+                    code.as_ptr() as u64,
+                    LICENSE.as_ptr() as u64,
+                    level | size << 32,
+                    place,
+                    0,
+                ],
+            )
+        };
+        load(&mut []).map(|fd| Program { file: descriptor(fd) }).map_err(|error| {
+            let mut log = vec![0u8; LOG_BYTES];
+            // It fails again, to tell why.
+            let _ = load(&mut log).map(descriptor);
+            let text = String::from_utf8_lossy(log.split(|&byte| byte == 0).next().unwrap_or(&[]));
+            let lines: Vec<&str> = text.lines().rev().take(12).collect();
+            let log = lines.into_iter().rev().collect::<Vec<_>>().join("\n");
+            Refused { error, log }
+        })
+    }
+
+    /// Runs it at the tracepoint with this number (see [`crate::tracefs`]), on every CPU.
+    ///
+    /// # Errors
+    /// Those of `perf_event_open` and its requests.
+    pub fn attach(self, tracepoint: u64) -> io::Result<Attached> {
+        let event = perf::open_for_program(tracepoint)?;
+        perf::set_program(&event, self.file.as_raw_fd())?;
+        Ok(Attached { _event: event, program: self.file })
+    }
+}
+
+/// Makes the system call.
+fn call(what: libc::c_long, attributes: &[u64]) -> io::Result<RawFd> {
+    // SAFETY: attributes of the length that is stated (L2); what they point to has the length that the kernel takes
+    // for it: keys and values by I2, instructions, text and log by the numbers next to them.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_bpf, what, attributes.as_ptr(), size_of_val(attributes)) };
+    RawFd::try_from(answer).ok().filter(|&fd| fd >= 0).ok_or_else(io::Error::last_os_error)
+}
+
+/// The descriptor that a call has made.
+fn descriptor(fd: RawFd) -> File {
+    // SAFETY: a new descriptor (L4).
+    unsafe { File::from_raw_fd(fd) }
+}
