@@ -16,7 +16,7 @@ use uncontended_report::{aggregate, html, json, terminal, tracefile};
 /// The widths that `COLUMNS` may ask for.
 const WIDTHS: RangeInclusive<usize> = 40..=1000;
 
-/// Writes everything that `unc run` was asked for. Tries every form and returns the first failure.
+/// Writes everything that `unc run` was asked for. Tries every form, reports each failure, and returns the last.
 pub(crate) fn after_run(
     plan: &Plan,
     record: &[u8],
@@ -47,7 +47,11 @@ pub(crate) fn after_run(
         // If stderr is closed, the report has no reader.
         let _ = std::io::stderr().write_all(text(&report, plan.top, &std::io::stderr()).as_bytes());
     }
-    [kept, data, page, written].into_iter().flatten().collect()
+    let outcomes = [kept, data, page, written].into_iter().flatten();
+    let mut failures = outcomes.filter_map(Result::err);
+    let last = failures.next_back();
+    failures.for_each(|failure| complain(&failure));
+    last.map_or(Ok(()), Err)
 }
 
 /// Keeps the locks that match `--only`, or says that none does.

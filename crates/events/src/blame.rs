@@ -9,8 +9,8 @@
 //! and the time between the call and the arrival.
 //! # State
 //! `Cell::site` is the stack of the current hold's acquisition. `Cell::caused` lists at most [`SITES`] sites, then as
-//! many by the inner frames of their stacks alone, and one entry for all others. `Lock::began` is when the hold began
-//! that the last release with a timestamp ended.
+//! many by the inner frames of their stacks alone, and one entry for all others. A site with more waiting than the
+//! least of them takes its place. `Lock::began` is when the hold began that the last release with a timestamp ended.
 //! # Invariants
 //! I1: only its own thread writes a cell and its list.
 //! I2: no piece of a wait is booked twice. A releaser stores its time in `Lock::wanted_at` before it reads the list; a
@@ -27,7 +27,9 @@ use crate::site::{Recorder, Row};
 use crate::stacks;
 use crate::waiters;
 use uncontended_atomic::Ordering::{Relaxed, SeqCst};
-use uncontended_trace::layout::{Caused, Cell, Lock, SITES, WAITED, WAITED_SITES, WaiterList};
+use uncontended_trace::layout::{
+    Caused, Cell, Lock, SITES, WAITED, WAITED_SITES, WOKEN_INTO, WaiterList,
+};
 
 /// What one hold cost the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -123,13 +125,13 @@ fn divided(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64, is_own: bool
 pub fn book(recorder: &Recorder, cell: &Cell, share: Share) {
     let mut wait = share.wait;
     for &(passed_to, passed_on) in share.further.iter().filter(|&&(_, passed_on)| passed_on > 0) {
-        if let Some(entry) = entry(recorder, cell, (share.site, passed_to)) {
+        if let Some(entry) = entry(recorder, cell, (share.site, passed_to), passed_on) {
             wait = wait.saturating_sub(passed_on);
             add(&entry.wait, passed_on);
             add(&entry.passed_on, passed_on);
         }
     }
-    let Some(entry) = entry(recorder, cell, (share.site, share.passed_to)) else { return };
+    let Some(entry) = entry(recorder, cell, (share.site, share.passed_to), wait) else { return };
     add(&entry.wait, wait);
     add(&entry.waits, share.waits);
     add(&entry.holds, share.holds);
@@ -154,39 +156,79 @@ pub(crate) fn waited(recorder: &Recorder, cell: &Cell, stack: u32, length: u64) 
     book(recorder, cell, share);
 }
 
-/// The entry of a site and of the site that it passes waiting on to; none if there is no room.
-fn entry(recorder: &Recorder, cell: &Cell, key: (u32, u32)) -> Option<&'static Caused> {
-    let key_of = |entry: &Caused| (entry.stack.load(Relaxed), entry.passed_to.load(Relaxed));
-    let find = |key: (u32, u32)| {
-        let mut entries = recorder.arena.list::<Caused>(&cell.caused);
-        entries.find(|(_, entry)| key_of(entry) == key).map(|(_, entry)| entry)
-    };
-    if let Some(entry) = find(key) {
-        return Some(entry);
-    }
-    let is_wait = |key: (u32, u32)| key.1 == WAITED;
-    let (most, others) = if is_wait(key) { (WAITED_SITES, (0, WAITED)) } else { (SITES, (0, 0)) };
-    let alike = recorder.arena.list::<Caused>(&cell.caused).map(|(_, entry)| key_of(entry));
-    let alike = alike.filter(|&of| of.0 != 0 && is_wait(of) == is_wait(key));
-    let (site, passed_to) = match alike.count() {
-        count if count < most => key,
-        count => {
-            let inner = (stacks::inner(recorder, key.0), stacks::inner(recorder, key.1));
-            match find(inner) {
-                Some(entry) => return Some(entry),
-                None if count < 2 * most => inner,
-                None => others,
-            }
-        }
-    };
-    if let Some(entry) = find((site, passed_to)) {
+/// A site, and the site that it passes waiting on to or what [`Caused::passed_to`] says else.
+type Key = (u32, u32);
+
+fn key_of(entry: &Caused) -> Key {
+    (entry.stack.load(Relaxed), entry.passed_to.load(Relaxed))
+}
+
+fn find(recorder: &Recorder, cell: &Cell, key: Key) -> Option<&'static Caused> {
+    let mut entries = recorder.arena.list::<Caused>(&cell.caused);
+    entries.find(|(_, entry)| key_of(entry) == key).map(|(_, entry)| entry)
+}
+
+fn found_or_made(recorder: &Recorder, cell: &Cell, key: Key) -> Option<&'static Caused> {
+    if let Some(entry) = find(recorder, cell, key) {
         return Some(entry);
     }
     let (unit, entry) = recorder.arena.make::<Caused>()?;
-    entry.stack.store(site, Relaxed);
-    entry.passed_to.store(passed_to, Relaxed);
+    entry.stack.store(key.0, Relaxed);
+    entry.passed_to.store(key.1, Relaxed);
     recorder.arena.push::<Caused>(&cell.caused, unit);
     Some(entry)
+}
+
+/// The entry for `key`, which gets `wait` more; none if there is no room.
+fn entry(recorder: &Recorder, cell: &Cell, key: Key, wait: u64) -> Option<&'static Caused> {
+    if let Some(entry) = find(recorder, cell, key) {
+        return Some(entry);
+    }
+    let is_wait = |key: Key| key.1 == WAITED;
+    let most = if is_wait(key) { WAITED_SITES } else { SITES };
+    let entries = recorder.arena.list::<Caused>(&cell.caused).map(|(_, entry)| key_of(entry));
+    let alike = entries.filter(|&of| of.0 != 0 && is_wait(of) == is_wait(key));
+    match alike.count() {
+        count if count < most => found_or_made(recorder, cell, key),
+        count => {
+            let inner = (stacks::inner(recorder, key.0), stacks::inner(recorder, key.1));
+            match find(recorder, cell, inner) {
+                None if count < 2 * most => found_or_made(recorder, cell, inner),
+                None => taken_over(recorder, cell, inner, wait),
+                found => found,
+            }
+        }
+    }
+}
+
+/// Of a full list, the entry of the site with the least waiting, if that is less than `wait`: it becomes that of `key`,
+/// and what it had is added to the entry for all others. Else that one.
+#[cold]
+fn taken_over(recorder: &Recorder, cell: &Cell, key: Key, wait: u64) -> Option<&'static Caused> {
+    let is_site =
+        |of: Key| of.0 != 0 && if key.1 == WAITED { of.1 == WAITED } else { of.1 < WOKEN_INTO };
+    let others = found_or_made(recorder, cell, (0, if key.1 == WAITED { WAITED } else { 0 }))?;
+    let all = recorder.arena.list::<Caused>(&cell.caused).map(|(_, entry)| entry);
+    let least = all.filter(|of| is_site(key_of(of))).min_by_key(|of| of.wait.load(Relaxed));
+    let Some(least) = least.filter(|of| is_site(key) && of.wait.load(Relaxed) < wait) else {
+        return Some(others);
+    };
+    for (to, from) in [
+        (&others.wait, &least.wait),
+        (&others.waits, &least.waits),
+        (&others.holds, &least.holds),
+        (&others.passed_on, &least.passed_on),
+    ] {
+        add(to, from.load(Relaxed));
+        from.store(0, Relaxed);
+    }
+    let longest = least.longest.load(Relaxed).max(others.longest.load(Relaxed));
+    others.longest.store(longest, Relaxed);
+    least.longest.store(0, Relaxed);
+    least.release.store(0, Relaxed);
+    least.stack.store(key.0, Relaxed);
+    least.passed_to.store(key.1, Relaxed);
+    Some(least)
 }
 
 /// The piece of a wait that its thread has to book itself, because it gives up at `now`, during a hold. The thread has

@@ -250,6 +250,20 @@ fn more_sites_than_are_told_apart_share_entries() {
         assert_eq!(entry, (inner, 4, 4, 4, 10 * function + 8));
     }
     assert_eq!(caused[2 * SITES], (0, 12, 12, 12, 10 * functions + 8));
+    // One that costs more than another takes its place.
+    let late = stack(99, 7);
+    let wait = Share { site: late, wait: 100, waits: 1, holds: 1, length: 100, ..Share::default() };
+    blame::book(recorder, party.row.cell, wait);
+    let caused = party.caused();
+    let inner = stacks::enter(recorder, &[1, 99]);
+    let mut of_late = caused.iter().filter(|entry| entry.0 == inner || entry.0 == late);
+    assert_eq!(of_late.next(), Some(&(inner, 100, 1, 1, 100)));
+    assert_eq!(caused.len(), 2 * SITES + 1);
+    let sum =
+        |figure: fn(&(u32, u64, u64, u64, u64)) -> u64| caused.iter().map(figure).sum::<u64>();
+    assert_eq!(sum(|entry| entry.1), 4 * functions + 100);
+    assert_eq!(sum(|entry| entry.2), 4 * functions + 1);
+    assert_eq!(sum(|entry| entry.3), 4 * functions + 1);
 }
 
 /// What a wait of the random schedule was spent on, by the schedule itself.

@@ -22,7 +22,7 @@ const MODULES: [&str; 7] = [
 ];
 
 /// Functions: the libraries' own, and those of others that only lock, wait or wake.
-const FUNCTIONS: [&str; 59] = [
+const FUNCTIONS: [&str; 62] = [
     // C and C++.
     "pthread_*",
     "__pthread_*",
@@ -34,6 +34,9 @@ const FUNCTIONS: [&str; 59] = [
     "__gthread*",
     "__gnu_cxx::*",
     "std::*",
+    "void std::*",
+    "bool std::*",
+    "__glibcxx_*",
     "boost::mutex*",
     "boost::unique_lock*",
     "boost::condition_variable*",

@@ -22,7 +22,7 @@ pub(crate) fn taken(report: &RunReport, thread: &Nested) -> String {
 }
 
 /// What else the same code did, and what would prevent a deadlock.
-pub(crate) fn advice(inversion: &Inversion) -> String {
+pub(crate) fn advice(report: &RunReport, inversion: &Inversion) -> String {
     let more = match inversion.more {
         0 => String::new(),
         more => {
@@ -30,14 +30,27 @@ pub(crate) fn advice(inversion: &Inversion) -> String {
             format!("The same code took {sets} of locks in these orders. ")
         }
     };
-    format!("{more}Take these locks in the same order everywhere, or never two at a time.")
+    let reused = if are_made(report, inversion) {
+        ""
+    } else {
+        " (Not all of them were seen to be made: as std::mutex, that can be different ones, one after the other at one \
+         address.)"
+    };
+    format!("{more}Take these locks in the same order everywhere, or never two at a time.{reused}")
+}
+
+/// Whether all of its locks were seen to be made: then each is one and the same for all threads.
+fn are_made(report: &RunReport, inversion: &Inversion) -> bool {
+    let locks = || report.processes.iter().flat_map(|process| &process.locks);
+    let is_made = |id: u64| locks().any(|lock| lock.id == id && !lock.created.is_empty());
+    inversion.threads.iter().all(|thread| is_made(thread.held) && is_made(thread.taken))
 }
 
 /// What was looked at, in sentences.
 pub(crate) fn seen(order: &LockOrder) -> String {
     let sets = several(order.sets, "set of locks", "sets of locks");
     let found = match order.inversions.len() {
-        0 => "no two threads took the same locks in different orders".to_owned(),
+        0 => "no two to four threads took the same locks in orders that cross".to_owned(),
         found => several(found as u64, "inversion", "inversions"),
     };
     let mut text = format!("Lock order: {found}, of {sets} held together.");

@@ -37,7 +37,7 @@ impl Output {
         self.replace(content).map_err(|error| {
             Failure::new(
                 format!("{} could not be written: {error}", self.path.display()),
-                "the program ran undisturbed; only this file is incomplete",
+                "the program ran undisturbed, but this file is incomplete",
             )
         })
     }

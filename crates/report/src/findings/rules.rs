@@ -286,10 +286,8 @@ fn long_hold(subject: &Subject) -> Option<Said> {
     let explains = hold.max as f64 >= EXPLAINS * wait.max as f64
         && hold.max >= LONG_WAIT_NS
         && (repeated || large);
-    let holder =
-        lock.worst_wait.as_ref().and_then(|worst| crate::rows::callers(&worst.holder).next());
-    let code =
-        holder.map_or_else(String::new, |frame| format!(" in {}", crate::rows::function(frame)));
+    let code = longest_hold_in(lock, hold);
+    let code = code.map_or_else(String::new, |code| format!(" in {code}"));
     let used = lock.utilisation.unwrap_or(0.0);
     let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU);
     let queue = subject.queue();
@@ -330,6 +328,13 @@ fn long_hold(subject: &Subject) -> Option<Said> {
     let mut evidence = hold_evidence(wait, hold, used);
     evidence.extend(no_cpu.map(|share| ("cpu_wanted_share", share)));
     Some(Said { cost_ns: wait.total, text, evidence })
+}
+
+/// The code of the longest hold, if a thread waited for it: by then, another one may have had the lock in between.
+pub(super) fn longest_hold_in(lock: &Lock, hold: &Distribution) -> Option<String> {
+    let longest = lock.held_by.iter().max_by_key(|by| by.longest_ns)?;
+    let is_it = longest.longest_ns >= hold.max - hold.max / 10;
+    longest.site.as_ref().filter(|_| is_it).map(crate::rows::function)
 }
 
 fn hold_evidence(wait: &Distribution, hold: &Distribution, used: f64) -> Vec<(&'static str, f64)> {

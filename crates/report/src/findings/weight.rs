@@ -1,7 +1,7 @@
 //! Rules about locks whose waiting weighs much, whatever its pattern: rare long holds that carry it, and the plain
 //! figures where no other rule has an explanation.
 
-use super::rules::{MOSTLY_IDLE, NO_CPU, Said, cause, without_cpu};
+use super::rules::{MOSTLY_IDLE, NO_CPU, Said, cause, longest_hold_in, without_cpu};
 use super::{Subject, fourth};
 use crate::rows::idle_share;
 use crate::run::{Blame, Distribution, IdleCause, Kind, Lock};
@@ -72,17 +72,13 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
     } else {
         "take what makes them long (work, sleep, another lock) out of the lock"
     };
-    let code =
-        lock.worst_wait.as_ref().and_then(|worst| crate::rows::callers(&worst.holder).next());
-    let ended = code.map_or_else(String::new, |frame| {
-        let code = crate::rows::function(frame);
-        format!(" (the longest wait, {}, ended with a hold in {code})", duration(wait.max))
-    });
+    let code = longest_hold_in(lock, hold);
+    let code = code.map_or_else(String::new, |code| format!(" in {code}"));
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "{} of its {} holds{} make up most of the {} that {}, the longest of them {}, and waits as long are most of the {} \
-             that threads waited{ended}: {why}",
+            "{} of its {} holds{} make up most of the {} that {}, the longest of them {}{code}, and waits as long are most of the {} \
+             that threads waited: {why}",
             count(holds),
             count(hold.count),
             subject.which_holds(),

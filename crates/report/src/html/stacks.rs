@@ -64,7 +64,7 @@ pub(super) fn inversion(report: &RunReport, inversion: &Inversion) -> Markup {
             @if thread.held_stack.is_empty() { div class="remark" { (held(report, thread)) } }
             (stack(&taken(report, thread), &thread.taken_stack))
         }
-        p class="remark" { (advice(inversion)) }
+        p class="remark" { (advice(report, inversion)) }
     }
 }
 

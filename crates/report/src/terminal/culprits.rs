@@ -55,6 +55,15 @@ pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
                 .into(),
         );
     }
+    let nameless =
+        report.culprits.iter().filter(|of| of.kind == BlamedKind::Hold && of.site.is_none());
+    let nameless = nameless.map(|of| of.share).fold(0.0, f64::max);
+    if nameless >= GAINS {
+        return Some(format!(
+            "Ranked by waiting: where {} of it came from was not recorded, so what set the run's length is not known.",
+            figures::percent(nameless)
+        ));
+    }
     let taken = report.paths.iter().max_by_key(|path| path.length_ns());
     let Some(taken) = taken else {
         return Some("Ranked by waiting: how the run ended was not seen.".into());

@@ -29,5 +29,5 @@ fn block(report: &RunReport, inversion: &Inversion, options: &Options, paint: Pa
         text.push_str(&wrap(&taken(report, thread), "  ", options.width));
         text.push_str(&lines(&thread.taken_stack, options));
     }
-    text + &wrap(&advice(inversion), "  ", options.width)
+    text + &wrap(&advice(report, inversion), "  ", options.width)
 }

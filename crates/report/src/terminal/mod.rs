@@ -223,7 +223,9 @@ pub(crate) fn about(report: &RunReport) -> String {
 
 fn findings(report: &RunReport, options: &Options, paint: Paint) -> String {
     if report.findings.is_empty() {
-        let none = format!("none{}", about(report));
+        let is_inverted = report.lock_order.as_ref().is_some_and(|of| !of.inversions.is_empty());
+        let but = if is_inverted { " of waiting; but threads may deadlock (above)" } else { "" };
+        let none = format!("none{}{but}", about(report));
         return format!("\n{}  {}", paint.bold("Findings"), wrap(&none, "", options.width));
     }
     let mut text = heading("Findings", "", options, paint);
