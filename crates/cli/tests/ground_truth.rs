@@ -178,7 +178,7 @@ fn wrongly_blamed(report: &Value) -> Vec<&Value> {
 /// Programs that know how often, or how long, they held a lock that no thread waited for.
 const ALL_HOLDS: &str = "\
     annotated c11 conditions fork_held holder_sleeps killed quiet_release random_schedule \
-    readers_starve_writer semaphore_lock signal_jumps_out stepped trylock_loop types";
+    readers_starve_writer semaphore_lock shared_by_many signal_jumps_out stepped trylock_loop types";
 
 /// Programs all of whose holders are seen.
 const KNOWN: &str = "\

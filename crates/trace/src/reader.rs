@@ -129,6 +129,11 @@ impl Record<'_> {
         is_held.then_some(HoldRecord { since: (since > 1).then_some(since), site })
     }
 
+    /// The stack of the last acquisition by its thread; 0 if unknown.
+    pub fn last_site(&self, cell: CellAt) -> u32 {
+        self.view.u32(cell.unit as usize * UNIT + offset_of!(Cell, site))
+    }
+
     /// The part of it about the waiting that holds caused.
     pub fn caused(&self, cell: CellAt) -> Vec<CausedRecord> {
         self.view.caused(self.view.u32(cell.unit as usize * UNIT + offset_of!(Cell, caused)))

@@ -224,7 +224,9 @@ mod tests {
     const NEEDED: &str = "__errno_location __register_atfork __tls_get_addr abort calloc clock_gettime close \
         dl_iterate_phdr dlsym fcntl free getcwd getenv getrlimit lseek64 malloc mmap64 munmap open64 \
         posix_memalign pthread_key_create pthread_key_delete pthread_self pthread_setspecific read readlink realloc realpath \
-        sigaction sigaltstack write writev __fxstat64 __xstat64 getauxval";
+        sigaction sigaltstack write writev __fxstat64 __xstat64 getauxval \
+        pthread_barrierattr_init pthread_barrierattr_setpshared pthread_condattr_init pthread_condattr_setpshared \
+        pthread_mutexattr_init pthread_mutexattr_setpshared pthread_rwlockattr_init pthread_rwlockattr_setpshared";
 
     /// What glibc's startup files add, instead of the last ones above, when linked on newer systems: until 2.33 `stat`
     /// was linked statically, and the compiler's unwinder uses 2.35's `_dl_find_object` if it was built with it. Such a

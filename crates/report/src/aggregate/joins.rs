@@ -33,7 +33,7 @@ pub(super) fn joins(
         tid,
         of: of.tid,
         name: of.name.clone(),
-        body: body(of, stacks),
+        body: body(record, of, stacks),
         wait_ns,
     };
     joins.into_iter().map(join).collect()
@@ -41,9 +41,11 @@ pub(super) fn joins(
 
 /// The outermost code of the thread's own that its recorded stacks show: inside what started it. Stacks that were cut
 /// do not show that.
-fn body(thread: &ThreadRecord, stacks: &mut Stacks<'_>) -> Option<Frame> {
-    let known = thread.log.entries.iter().filter(|entry| entry.what != logged::SPAN);
-    let frames = stacks.frames(known.map(|entry| entry.stack).find(|&stack| stack != 0)?);
+fn body(record: &Record<'_>, thread: &ThreadRecord, stacks: &mut Stacks<'_>) -> Option<Frame> {
+    let logged = thread.log.entries.iter().filter(|entry| entry.what != logged::SPAN);
+    let last = thread.cells.iter().map(|&cell| record.last_site(cell));
+    let mut known = logged.map(|entry| entry.stack).chain(last);
+    let frames = stacks.frames(known.find(|&stack| stack != 0)?);
     let outermost = frames.iter().rposition(|frame| !stacks.skipped.contains(frame))?;
     (outermost + 1 < frames.len()).then(|| frames[outermost].clone())
 }
