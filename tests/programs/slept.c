@@ -13,6 +13,17 @@ static pthread_barrier_t held;
 static _Atomic pid_t waiter;
 static _Atomic int spins, is_done;
 
+/* GCC before 11 has no __builtin_thread_pointer on x86-64. */
+static char *thread_pointer(void) {
+#ifdef __x86_64__
+    char *own;
+    __asm__("movq %%fs:0, %0" : "=r"(own));
+    return own;
+#else
+    return __builtin_thread_pointer();
+#endif
+}
+
 static void await_waiter(void) {
     await_asleep(&waiter);
     waiter = 0;
@@ -61,7 +72,7 @@ static int is_told(void) {
         const void *abort;
     } sequence __attribute__((aligned(32))) = {.start = &signature[1], .abort = &signature[1]};
     if (&__rseq_size == NULL || __rseq_size == 0) return 0;
-    volatile uintptr_t *word = (void *)((char *)__builtin_thread_pointer() + __rseq_offset + 8);
+    volatile uintptr_t *word = (void *)(thread_pointer() + __rseq_offset + 8);
     *word = (uintptr_t)&sequence;
     nap_ms(1);
     return *word != (uintptr_t)&sequence;

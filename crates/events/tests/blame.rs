@@ -222,6 +222,7 @@ fn a_holder_that_waits_passes_that_part_on() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "it searches 65 entries 400 times, which takes Miri a minute")]
 fn more_sites_than_are_told_apart_share_entries() {
     let [party] = parties();
     let recorder = party.at.recorder;
@@ -339,6 +340,7 @@ fn random_schedules_are_divided_exactly() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "it searches 33 entries at each wait, which takes Miri a minute")]
 fn each_place_where_a_thread_waits_has_its_own_sum() {
     let [holder, waiter, other] = parties();
     let waits_in = |stack: u32, from: u64, until: u64| {
