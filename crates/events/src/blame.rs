@@ -168,10 +168,7 @@ fn find(recorder: &Recorder, cell: &Cell, key: Key) -> Option<&'static Caused> {
     entries.find(|(_, entry)| key_of(entry) == key).map(|(_, entry)| entry)
 }
 
-fn found_or_made(recorder: &Recorder, cell: &Cell, key: Key) -> Option<&'static Caused> {
-    if let Some(entry) = find(recorder, cell, key) {
-        return Some(entry);
-    }
+fn make(recorder: &Recorder, cell: &Cell, key: Key) -> Option<&'static Caused> {
     let (unit, entry) = recorder.arena.make::<Caused>()?;
     entry.stack.store(key.0, Relaxed);
     entry.passed_to.store(key.1, Relaxed);
@@ -189,11 +186,11 @@ fn entry(recorder: &Recorder, cell: &Cell, key: Key, wait: u64) -> Option<&'stat
     let entries = recorder.arena.list::<Caused>(&cell.caused).map(|(_, entry)| key_of(entry));
     let alike = entries.filter(|&of| of.0 != 0 && is_wait(of) == is_wait(key));
     match alike.count() {
-        count if count < most => found_or_made(recorder, cell, key),
+        count if count < most => make(recorder, cell, key),
         count => {
             let inner = (stacks::inner(recorder, key.0), stacks::inner(recorder, key.1));
             match find(recorder, cell, inner) {
-                None if count < 2 * most => found_or_made(recorder, cell, inner),
+                None if count < 2 * most => make(recorder, cell, inner),
                 None => taken_over(recorder, cell, inner, wait),
                 found => found,
             }
@@ -207,7 +204,8 @@ fn entry(recorder: &Recorder, cell: &Cell, key: Key, wait: u64) -> Option<&'stat
 fn taken_over(recorder: &Recorder, cell: &Cell, key: Key, wait: u64) -> Option<&'static Caused> {
     let is_site =
         |of: Key| of.0 != 0 && if key.1 == WAITED { of.1 == WAITED } else { of.1 < WOKEN_INTO };
-    let others = found_or_made(recorder, cell, (0, if key.1 == WAITED { WAITED } else { 0 }))?;
+    let rest = (0, if key.1 == WAITED { WAITED } else { 0 });
+    let others = find(recorder, cell, rest).or_else(|| make(recorder, cell, rest))?;
     let all = recorder.arena.list::<Caused>(&cell.caused).map(|(_, entry)| entry);
     let least = all.filter(|of| is_site(key_of(of))).min_by_key(|of| of.wait.load(Relaxed));
     let Some(least) = least.filter(|of| is_site(key) && of.wait.load(Relaxed) < wait) else {
