@@ -19,7 +19,7 @@
 //! # Evidence
 //! `tests/blame.rs`, `tests/model.rs`; `tests/programs`: `blame_*.c`.
 
-use crate::chain::{self, NOTHING, PASSED_TO, Part};
+use crate::chain::{self, Part, PassedOn};
 use crate::counter::add;
 pub use crate::free::{Free, close};
 use crate::list::CLAIMED;
@@ -50,8 +50,8 @@ pub struct Share {
     pub passed_on: u64,
     /// Stack of that holder's acquisition; 0 if there is none.
     pub passed_to: u32,
-    /// The same of further holders.
-    pub further: [(u32, u64); PASSED_TO - 1],
+    /// Whether a part of `wait` is passed on to further holders ([`chain::further`]).
+    pub has_further: bool,
 }
 
 /// What the hold that the thread of `cell` ends at `now` cost the waiters of the lock; none if it has none.
@@ -113,22 +113,35 @@ fn divided(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64, is_own: bool
     let length = now.saturating_sub(start);
     let site = cell.site.load(Relaxed);
     let hold = Part { from: start, to: now, by: site };
-    let passed = if is_own { chain::passed_on(recorder, list, began, hold) } else { NOTHING };
-    let [(passed_to, passed_on), further @ ..] = passed;
+    let passed = match is_own {
+        true => chain::passed_on(recorder, list, began, hold),
+        false => PassedOn::default(),
+    };
+    let PassedOn { to: passed_to, wait: passed_on, has_further } = passed;
     let waits = u64::from(waits);
-    let share =
-        Share { site, release: 0, wait, waits, holds: 1, length, passed_on, passed_to, further };
-    (waits > 0).then_some(share)
+    (waits > 0).then_some(Share {
+        site,
+        release: 0,
+        wait,
+        waits,
+        holds: 1,
+        length,
+        passed_on,
+        passed_to,
+        has_further,
+    })
 }
 
 /// Adds a share to the list of `cell`. The thread must be marked as recording.
 pub fn book(recorder: &Recorder, cell: &Cell, share: Share) {
     let mut wait = share.wait;
-    for &(passed_to, passed_on) in share.further.iter().filter(|&&(_, passed_on)| passed_on > 0) {
-        if let Some(entry) = entry(recorder, cell, (share.site, passed_to), passed_on) {
-            wait = wait.saturating_sub(passed_on);
-            add(&entry.wait, passed_on);
-            add(&entry.passed_on, passed_on);
+    if share.has_further {
+        for (passed_to, passed_on) in chain::further(recorder) {
+            if let Some(entry) = entry(recorder, cell, (share.site, passed_to), passed_on) {
+                wait = wait.saturating_sub(passed_on);
+                add(&entry.wait, passed_on);
+                add(&entry.passed_on, passed_on);
+            }
         }
     }
     let Some(entry) = entry(recorder, cell, (share.site, share.passed_to), wait) else { return };

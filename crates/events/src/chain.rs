@@ -15,7 +15,7 @@
 use crate::list::CLAIMED;
 use crate::site::Recorder;
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
-use uncontended_trace::layout::{self, CHAIN_PARTS, Lock, WaiterList, units};
+use uncontended_trace::layout::{self, CHAIN_PARTS, FURTHER, Lock, WaiterList, units};
 
 /// A part of a hold, or of the time in which a thread waited for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -88,42 +88,52 @@ pub(crate) fn was_blocked(recorder: &Recorder, lock: &Lock, arrival: u64) {
     held.for_each(|part| push(own, Part { from: part.from.max(arrival), ..part }));
 }
 
-/// Holds that one hold passes waiting on to, told apart by their stacks; what is left is its own.
-pub(crate) const PASSED_TO: usize = 4;
+/// What one hold passes on of its waiters' time: to the first hold that it waited for itself, by the stack of its
+/// acquisition, and whether to further ones ([`further`]); what is left is its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct PassedOn {
+    pub(crate) to: u32,
+    pub(crate) wait: u64,
+    pub(crate) has_further: bool,
+}
 
-/// What holds pass on whose threads have not waited meanwhile.
-pub(crate) const NOTHING: [(u32, u64); PASSED_TO] = [(0, 0); PASSED_TO];
+/// What the calling thread's hold that has just ended passes on to further holds than the first.
+pub(crate) fn further(recorder: &Recorder) -> impl Iterator<Item = (u32, u64)> {
+    let own = chain(recorder, &recorder.thread.chain).into_iter();
+    let all = own.flat_map(|own| &own.further);
+    all.map(|part| (part.to.load(Relaxed), part.wait.load(Relaxed))).filter(|&(_, wait)| wait > 0)
+}
 
-/// Leaves the calling thread's hold with the lock whose list this is (I1). Returns what it passes on of its waiters'
-/// time: how much to each other hold, by the stack of its acquisition. It began at `began`, if that is known.
+/// Leaves the calling thread's hold with the lock whose list this is (I1). Returns what it passes on. It began at
+/// `began`, if that is known.
 #[inline(always)]
 pub(crate) fn passed_on(
     recorder: &Recorder,
     list: &WaiterList,
     began: u64,
     hold: Part,
-) -> [(u32, u64); PASSED_TO] {
-    let Some(left) = made(recorder, &list.chain) else { return NOTHING };
+) -> PassedOn {
+    let Some(left) = made(recorder, &list.chain) else { return PassedOn::default() };
     let from = hold.from.max(ended(left)); // I2
     match chain(recorder, &recorder.thread.chain).filter(|own| ended(own) > began) {
-        Some(own) => divided(list, left, parts(Some(own), began), Part { from, ..hold }),
+        Some(own) => divided(list, left, (own, began), Part { from, ..hold }),
         None => {
             push(left, Part { from, ..hold });
-            NOTHING
+            PassedOn::default()
         }
     }
 }
 
-/// The same where its thread waited meanwhile, for these holds.
+/// The same where its thread waited since `began`, for the holds of its own chain.
 #[cold]
 fn divided(
     list: &WaiterList,
     left: &layout::Chain,
-    meanwhile: impl Iterator<Item = Part>,
+    (own, began): (&'static layout::Chain, u64),
     hold: Part,
-) -> [(u32, u64); PASSED_TO] {
-    let (mut sums, mut at) = (NOTHING, hold.from);
-    for part in meanwhile {
+) -> PassedOn {
+    let (mut sums, mut at) = ([(0u32, 0u64); 1 + FURTHER], hold.from);
+    for part in parts(Some(own), began) {
         let arrivals = list.arrivals.iter().map(|slot| slot.load(Relaxed));
         let waits = arrivals.filter(|&arrival| arrival > CLAIMED);
         let wait = waits.fold(0u64, |sum, arrival| {
@@ -138,5 +148,10 @@ fn divided(
         at = at.max(part.to);
     }
     push(left, Part { from: at, ..hold });
-    sums
+    let [(to, wait), others @ ..] = sums;
+    for (place, (to, wait)) in own.further.iter().zip(others) {
+        place.to.store(to, Relaxed);
+        place.wait.store(wait, Relaxed);
+    }
+    PassedOn { to, wait, has_further: others[0].1 > 0 }
 }

@@ -77,8 +77,8 @@ pub struct Unlock {
     wakes: bool,
     /// Whether this thread's own hold ends.
     ends_hold: bool,
-    /// Whether the stack is recorded, or no other thread needs it.
-    stack_known: bool,
+    /// Its stack; 0 if it is not known yet, or no other thread needs it.
+    stack: u32,
     /// Whether other threads wait for the lock, or may return to it.
     concerns_others: bool,
     /// What the hold cost the waiters.
@@ -86,6 +86,7 @@ pub struct Unlock {
 }
 
 /// Records the time of the release that is about to happen; `None` if a recursive lock stays held.
+#[inline(always)]
 pub fn releasing(at: impl Site, row: Row) -> Option<Unlock> {
     let Row { cell, lock } = row;
     let depth = cell.depth.load(Relaxed);
@@ -130,25 +131,17 @@ pub(crate) fn stamp(at: impl Site, lock: &Lock, ends_hold: bool) -> Unlock {
     let now = at.ticks();
     if lock.attention.load(Relaxed) == 0 {
         let concerns_others = false;
-        return Unlock {
-            now,
-            wakes: false,
-            ends_hold,
-            stack_known: true,
-            concerns_others,
-            caused: None,
-        };
+        return Unlock { now, wakes: false, ends_hold, stack: 0, concerns_others, caused: None };
     }
-    let stack = at.known_stack();
-    lock.release_stack.store(stack.unwrap_or(0), Relaxed);
+    let stack = at.known_stack().unwrap_or(0);
+    lock.release_stack.store(stack, Relaxed);
     lock.stack_at.store(now, Relaxed);
     let wanted = waiters::count(lock) != 0;
     if wanted {
         // SeqCst: keeps this store before the loads of the list's slots in `blame::caused` (its I2).
         lock.wanted_at.swap(now, SeqCst);
     }
-    let stack_known = stack.is_some();
-    Unlock { now, wakes: wanted, ends_hold, stack_known, concerns_others: true, caused: None }
+    Unlock { now, wakes: wanted, ends_hold, stack, concerns_others: true, caused: None }
 }
 
 impl Unlock {
@@ -166,12 +159,10 @@ impl Unlock {
         if self.wakes {
             lock.woken.store(at.ticks(), Relaxed);
         }
-        if !self.stack_known {
-            self.report_stack(at, lock);
-        }
+        let is_unknown = self.concerns_others && self.stack == 0;
+        let release = if is_unknown { self.report_stack(at, lock) } else { self.stack };
         if let Some(share) = self.caused {
             let busy = at.begin();
-            let release = at.stack();
             let site = if share.site == 0 { release } else { share.site };
             blame::book(at.recorder(), row.cell, Share { site, release, ..share });
             log::hold(at.recorder(), lock, (self.now.saturating_sub(share.length), self.now), site);
@@ -188,9 +179,9 @@ impl Unlock {
         }
     }
 
-    /// Records the stack of the release.
+    /// Records the stack of the release, and returns it.
     #[cold]
-    fn report_stack(&self, at: impl Site, lock: &'static Lock) {
+    fn report_stack(&self, at: impl Site, lock: &'static Lock) -> u32 {
         let busy = at.begin();
         let stack = at.stack();
         if let Some(list) = waiters::list_of(at.recorder(), lock) {
@@ -200,6 +191,7 @@ impl Unlock {
             ticks.store(self.now, Relaxed);
         }
         drop(busy);
+        stack
     }
 }
 

@@ -15,7 +15,9 @@ pub const RECENT: usize = 64;
 pub const WAKES: usize = 256;
 
 /// Parts that a chain keeps.
-pub const CHAIN_PARTS: usize = 21;
+pub const CHAIN_PARTS: usize = 19;
+/// Further holds than the first that one hold passes waiting on to, told apart by their stacks.
+pub const FURTHER: usize = 3;
 
 /// The last holds of a lock that others waited for, or of the locks that a thread waited for, in parts: number `n` is
 /// at `n` modulo [`CHAIN_PARTS`].
@@ -26,6 +28,20 @@ pub struct Chain {
     pub noted: AtomicU64,
     /// The last ones.
     pub parts: [ChainPart; CHAIN_PARTS],
+    /// Of a thread's chain: what its hold that ends now passes on to further holds than the first.
+    pub further: [PassedOn; FURTHER],
+}
+
+/// Waiting that a hold passes on.
+#[repr(C)]
+#[derive(Debug)]
+pub struct PassedOn {
+    /// How much; 0 if the entry is free.
+    pub wait: AtomicU64,
+    /// Stack of the acquisition of the hold that it is passed on to.
+    pub to: AtomicU32,
+    /// Keeps what follows aligned.
+    pub spare: AtomicU32,
 }
 
 /// A part of a hold, or of the time in which a thread waited for it.
