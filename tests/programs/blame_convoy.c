@@ -1,7 +1,8 @@
 /* A convoy: the last waits for the middle, which waits for the head. The head is to blame for both waits, while it holds; the
  * middle's own hold is what it does after that.
  *
- * `long`: a crowd waits for the middle, which waits for another one that waits for the head. */
+ * `long`: a crowd waits for the middle, which waits for another one that waits for the head.
+ * `write`, `read`: the middle holds a read-write lock for which the last one waits, on the other side. */
 #include "truth.h"
 
 enum { HEAD_MS = 60, MIDDLE_MS = 10, CROWD = 6 };
@@ -9,7 +10,22 @@ static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX
                        third = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic pid_t middle, last, crowd[CROWD];
 static _Atomic int first_held, second_held, third_held, in_crowd;
-static int is_long;
+static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
+static int is_long, writes, reads;
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void take_second(int is_middle) {
+    if (writes || reads) {
+        (is_middle ? writes : reads) ? pthread_rwlock_wrlock(&shared) : pthread_rwlock_rdlock(&shared);
+    } else {
+        pthread_mutex_lock(&second);
+    }
+}
+
+INLINE void leave_second(void) {
+    writes || reads ? pthread_rwlock_unlock(&shared) : pthread_mutex_unlock(&second);
+}
 
 NOINLINE static void hold_head(void) {
     pthread_mutex_lock(&first);
@@ -23,13 +39,13 @@ NOINLINE static void hold_head(void) {
 }
 
 NOINLINE static void hold_middle(void) {
-    pthread_mutex_lock(&second);
+    take_second(1);
     second_held = 1;
     middle = my_tid();
     pthread_mutex_lock(&first);
     pthread_mutex_unlock(&first);
     nap_ms(MIDDLE_MS);
-    pthread_mutex_unlock(&second);
+    leave_second();
     __asm__ volatile("");
 }
 
@@ -62,8 +78,8 @@ static void *end(void *unused) {
         return unused;
     }
     last = my_tid();
-    pthread_mutex_lock(&second);
-    pthread_mutex_unlock(&second);
+    take_second(0);
+    leave_second();
     return unused;
 }
 
@@ -76,7 +92,8 @@ static void *waits(void *unused) {
 }
 
 int main(int count, char **arguments) {
-    is_long = count > 1 && strcmp(arguments[1], "long") == 0;
+    const char *mode = count > 1 ? arguments[1] : "";
+    is_long = strcmp(mode, "long") == 0, writes = strcmp(mode, "write") == 0, reads = strcmp(mode, "read") == 0;
     pthread_t threads[3 + CROWD] = {start(head, NULL), start(follow, NULL), start(end, NULL)};
     int started = 3;
     while (is_long && started < 3 + CROWD) threads[started++] = start(waits, NULL);
@@ -87,8 +104,10 @@ int main(int count, char **arguments) {
         expect("culprit", &second, "total(hold_middle) <= %lld", CROWD * HEAD_MS * MS);
     }
     expect("mutex", &first, "held_by(hold_head) >= %lld", HEAD_MS * MS);
-    expect("mutex", &second, "held_by(hold_middle) >= %lld", (HEAD_MS + MIDDLE_MS) * MS);
-    expect("mutex", &second, "held_by.0.passed_on_ns >= %lld", HEAD_MS * MS);
+    const char *kind = writes ? "rwlock-read" : reads ? "rwlock-write" : "mutex";
+    void *middles = writes || reads ? (void *)&shared : (void *)&second;
+    expect(kind, middles, "held_by(hold_middle) >= %lld", (HEAD_MS + MIDDLE_MS) * MS);
+    expect(kind, middles, "held_by.0.passed_on_ns >= %lld", HEAD_MS * MS);
     expect("culprit", &first, "function = hold_head");
     return 0;
 }

@@ -360,10 +360,10 @@ fn half_a_hold_gains_what_the_path_says() {
     assert!(most > 2 * slack, "{most}");
 }
 
-/// A crowd waits for a thread that waits for one that waits for the head: the crowd's waiting is the head's.
+/// The waiting for a thread that waits for the head is the head's: a crowd's, and for both sides of a read-write lock.
 #[test]
-fn the_head_of_a_long_convoy_is_to_blame() {
-    check_with("blame_convoy", &["long"], 0);
+fn the_head_of_a_convoy_is_to_blame() {
+    ["long", "write", "read"].map(|mode| check_with("blame_convoy", &[mode], 0));
 }
 
 #[test]

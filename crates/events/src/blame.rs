@@ -54,6 +54,17 @@ pub struct Share {
     pub has_further: bool,
 }
 
+impl Share {
+    /// The part of a hold that one thread, the calling one, has waited for until `now`.
+    pub(crate) fn until(&self, now: u64) -> Option<Part> {
+        (self.wait > 0).then(|| Part {
+            from: now.saturating_sub(self.wait),
+            to: now,
+            by: self.site,
+        })
+    }
+}
+
 /// What the hold that the thread of `cell` ends at `now` cost the waiters of the lock; none if it has none.
 /// Called before the unlock, since a waiter that is woken leaves the list, and after the release has its time (I2).
 #[inline]
@@ -134,16 +145,8 @@ fn divided(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64, is_own: bool
 
 /// Adds a share to the list of `cell`. The thread must be marked as recording.
 pub fn book(recorder: &Recorder, cell: &Cell, share: Share) {
-    let mut wait = share.wait;
-    if share.has_further {
-        for (passed_to, passed_on) in chain::further(recorder) {
-            if let Some(entry) = entry(recorder, cell, (share.site, passed_to), passed_on) {
-                wait = wait.saturating_sub(passed_on);
-                add(&entry.wait, passed_on);
-                add(&entry.passed_on, passed_on);
-            }
-        }
-    }
+    let further = if share.has_further { book_further(recorder, cell, share.site) } else { 0 };
+    let wait = share.wait.saturating_sub(further);
     let Some(entry) = entry(recorder, cell, (share.site, share.passed_to), wait) else { return };
     add(&entry.wait, wait);
     add(&entry.waits, share.waits);
@@ -152,6 +155,29 @@ pub fn book(recorder: &Recorder, cell: &Cell, share: Share) {
     if share.length >= entry.longest.load(Relaxed) {
         entry.longest.store(share.length, Relaxed);
         entry.release.store(share.release, Relaxed);
+    }
+}
+
+/// Adds what the hold of `site` passes on to further holds than the first, and returns how much.
+#[cold]
+fn book_further(recorder: &Recorder, cell: &Cell, site: u32) -> u64 {
+    let mut booked = 0u64;
+    for (passed_to, wait) in chain::further(recorder) {
+        if let Some(entry) = entry(recorder, cell, (site, passed_to), wait) {
+            booked = booked.wrapping_add(wait);
+            add(&entry.wait, wait);
+            add(&entry.passed_on, wait);
+        }
+    }
+    booked
+}
+
+/// Says of a share what it passes on. What is further holds' is added to the list of `cell` now: the thread must be
+/// marked as recording.
+pub(crate) fn pass_on(recorder: &Recorder, cell: &Cell, share: &mut Share, passed: PassedOn) {
+    (share.passed_to, share.passed_on) = (passed.to, passed.wait);
+    if passed.has_further {
+        share.wait = share.wait.saturating_sub(book_further(recorder, cell, share.site));
     }
 }
 

@@ -2,15 +2,19 @@
 //!
 //! # Contract
 //! At a release that threads wait for, a holder leaves with the lock when it held it and, for the parts in which it
-//! waited for another lock, which code held that one ([`passed_on`]). The next thread to get the lock copies what
-//! fell into its wait ([`was_blocked`]), and passes that on in turn: of a chain of any length, each thread is to blame
-//! for what only it did. Of a long wait, or a hold with many waits, the newest [`CHAIN_PARTS`] parts are kept; the rest
-//! is the waiting thread's own. So is what it waited for at read-write locks, or until a deadline.
+//! waited for another lock, which code held that one ([`passed_on`], [`leave`]). The next thread to get the lock copies
+//! what fell into its wait ([`was_blocked`]), and passes that on in turn: of a chain of any length, each thread is to
+//! blame for what only it did. So it is with a read-write lock: of its readers, the last one to leave passes on what
+//! it waited for. A thread that returns to a mutex from a condition, or whose time runs out, knows for which holds it
+//! waited ([`waited_for`]); of those before a deadline, only the last one. Of a long wait, or a hold with many waits,
+//! the newest [`CHAIN_PARTS`] parts are kept; the rest is the waiting thread's own.
 //! # Invariants
-//! I1: only its own thread uses a thread's chain; only the holder that of a lock, before the unlock or after the lock.
-//! I2: the parts of a chain are in the order of time, and none overlaps another.
+//! I1: only its own thread uses a thread's chain. Only the holder uses that of a lock, before the unlock or after the
+//!     lock. Readers may do so at once: then a part may be lost, or be mixed of two.
+//! I2: the parts of a chain are in the order of time, and none overlaps another, as far as one thread writes them. A
+//!     thread adds to its own chain only what is later than the parts there, so it never passes on more than it waited.
 //! # Evidence
-//! `tests/chain.rs`; `tests/programs`: `blame_convoy.c`.
+//! `tests/chain.rs`, `tests/shared.rs`; `tests/programs`: `blame_convoy.c`.
 
 use crate::list::CLAIMED;
 use crate::site::Recorder;
@@ -84,8 +88,13 @@ pub(crate) fn was_blocked(recorder: &Recorder, lock: &Lock, arrival: u64) {
     if held.peek().is_none() {
         return;
     }
+    waited_for(recorder, held.map(|part| Part { from: part.from.max(arrival), ..part }));
+}
+
+/// Keeps the holds that the calling thread has waited for, the oldest first.
+pub(crate) fn waited_for(recorder: &Recorder, holds: impl IntoIterator<Item = Part>) {
     let Some(own) = made(recorder, &recorder.thread.chain) else { return };
-    held.for_each(|part| push(own, Part { from: part.from.max(arrival), ..part }));
+    holds.into_iter().for_each(|part| push(own, Part { from: part.from.max(ended(own)), ..part })); // I2
 }
 
 /// What one hold passes on of its waiters' time: to the first hold that it waited for itself, by the stack of its
@@ -114,40 +123,82 @@ pub(crate) fn passed_on(
     hold: Part,
 ) -> PassedOn {
     let Some(left) = made(recorder, &list.chain) else { return PassedOn::default() };
-    let from = hold.from.max(ended(left)); // I2
-    match chain(recorder, &recorder.thread.chain).filter(|own| ended(own) > began) {
-        Some(own) => divided(list, left, (own, began), Part { from, ..hold }),
+    let hold = Part { from: hold.from.max(ended(left)), ..hold }; // I2
+    match meanwhile(recorder, began) {
+        Some(own) => {
+            leave_divided(left, parts(Some(own), began), hold);
+            divided(own, Part { from: began, ..hold }, |part| cost(list, part))
+        }
         None => {
-            push(left, Part { from, ..hold });
+            push(left, hold);
             PassedOn::default()
         }
     }
 }
 
-/// The same where its thread waited since `began`, for the holds of its own chain.
+/// Leaves holds with a read-write lock, the oldest first; the last one is the calling thread's, which began at `began`.
+pub(crate) fn leave<'a>(
+    recorder: &Recorder,
+    lock: &Lock,
+    earlier: impl Iterator<Item = &'a Part>,
+    (began, own): (u64, Part),
+) {
+    let list = lock.waiters.load(Relaxed);
+    if list == 0 {
+        return;
+    }
+    let list: &WaiterList = recorder.arena.at(list);
+    let Some(left) = made(recorder, &list.chain) else { return };
+    for part in earlier {
+        push(left, Part { from: part.from.max(ended(left)), ..*part }); // I2
+    }
+    let own = Part { from: own.from.max(ended(left)), ..own };
+    leave_divided(left, parts(meanwhile(recorder, began), began), own);
+}
+
+/// The chain of the calling thread, if it waited for others since `began`.
+#[inline(always)]
+pub(crate) fn meanwhile(recorder: &Recorder, began: u64) -> Option<&'static layout::Chain> {
+    chain(recorder, &recorder.thread.chain).filter(|own| ended(own) > began)
+}
+
+/// What the waiters of a list waited in a part of a hold.
+fn cost(list: &WaiterList, part: Part) -> u64 {
+    let arrivals = list.arrivals.iter().map(|slot| slot.load(Relaxed));
+    let waits = arrivals.filter(|&arrival| arrival > CLAIMED);
+    waits.fold(0, |sum: u64, arrival| {
+        sum.wrapping_add(part.to.saturating_sub(arrival.max(part.from)))
+    })
+}
+
+/// Adds a hold to a lock's chain, with the holds in its place for which its thread waited meanwhile.
 #[cold]
-fn divided(
-    list: &WaiterList,
-    left: &layout::Chain,
-    (own, began): (&'static layout::Chain, u64),
-    hold: Part,
-) -> PassedOn {
-    let (mut sums, mut at) = ([(0u32, 0u64); 1 + FURTHER], hold.from);
-    for part in parts(Some(own), began) {
-        let arrivals = list.arrivals.iter().map(|slot| slot.load(Relaxed));
-        let waits = arrivals.filter(|&arrival| arrival > CLAIMED);
-        let wait = waits.fold(0u64, |sum, arrival| {
-            sum.wrapping_add(part.to.saturating_sub(arrival.max(part.from)))
-        });
-        let place = sums.iter_mut().find(|sum| sum.1 == 0 || sum.0 == part.by);
-        if let Some(place) = place.filter(|_| wait > 0) {
-            *place = (part.by, place.1.wrapping_add(wait));
-        }
+fn leave_divided(left: &layout::Chain, meanwhile: impl Iterator<Item = Part>, hold: Part) {
+    let mut at = hold.from;
+    for part in meanwhile {
         push(left, Part { from: at, to: part.from, ..hold });
         push(left, Part { from: part.from.max(at), ..part });
         at = at.max(part.to);
     }
     push(left, Part { from: at, ..hold });
+}
+
+/// What a hold of the calling thread passes on, during which it waited for the holds of its own chain: `cost` is what
+/// a part of it cost the waiters.
+#[cold]
+pub(crate) fn divided(
+    own: &'static layout::Chain,
+    hold: Part,
+    cost: impl Fn(Part) -> u64,
+) -> PassedOn {
+    let mut sums = [(0u32, 0u64); 1 + FURTHER];
+    for part in parts(Some(own), hold.from) {
+        let wait = cost(Part { from: part.from.max(hold.from), ..part });
+        let place = sums.iter_mut().find(|sum| sum.1 == 0 || sum.0 == part.by);
+        if let Some(place) = place.filter(|_| wait > 0) {
+            *place = (part.by, place.1.wrapping_add(wait));
+        }
+    }
     let [(to, wait), others @ ..] = sums;
     for (place, (to, wait)) in own.further.iter().zip(others) {
         place.to.store(to, Relaxed);

@@ -337,6 +337,7 @@ impl<S: Site> Blocked<S> {
         let others = wait.give_up(at.recorder(), row.lock);
         if let Some(piece) = blame::last_piece(at.recorder(), row.lock, arrival, now) {
             blame::book(at.recorder(), row.cell, piece);
+            chain::waited_for(at.recorder(), piece.until(now));
         }
         let free_now = if release != 0 { now.saturating_sub(release) } else { 0 };
         let free = free.since(row.lock, free_now).min(now.saturating_sub(arrival));
@@ -485,7 +486,9 @@ pub fn came_back(at: impl Site, row: Row, back: Back) -> u64 {
             blame::book(at.recorder(), row.cell, Share { passed_to: WOKEN_INTO, ..share });
         }
     };
-    recent::divide(at.recorder(), row.lock, (ended, now), book)
+    let recorder = at.recorder();
+    chain::waited_for(recorder, recent::held(recorder, row.lock, (ended, now)));
+    recent::divide(recorder, row.lock, (ended, now), book)
 }
 
 /// Why a lock was idle before a waiter that `call`ed for it got it: `woken` is when the releaser had made its wakeup.

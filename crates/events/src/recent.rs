@@ -12,6 +12,7 @@
 //! `tests/returns.rs`; `tests/programs/blame_signals.c`.
 
 use crate::blame::Share;
+use crate::chain::Part;
 use crate::site::Recorder;
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_trace::layout::{Lock, PastHold, RECENT, Recent, attention::AWAY, units};
@@ -72,6 +73,25 @@ pub fn note(recorder: &Recorder, mutex: &Lock, hold: Hold) {
     let others = list.counted.load(Relaxed) & !(1 << place);
     list.counted.store(others | u64::from(hold.is_counted) << place, Relaxed);
     list.noted.store(noted + 1, Relaxed);
+}
+
+/// The noted holds of which a part fell between these times, the oldest first. The calling thread has the mutex (I1).
+pub(crate) fn held(
+    recorder: &Recorder,
+    mutex: &Lock,
+    (from, now): (u64, u64),
+) -> impl Iterator<Item = Part> {
+    let noted = list(recorder, mutex).map_or(0, |list| list.noted.load(Relaxed));
+    let numbers = noted.saturating_sub(RECENT as u64)..noted;
+    let holds = list(recorder, mutex)
+        .into_iter()
+        .flat_map(move |list| numbers.clone().map(|number| &list.holds[number as usize % RECENT]));
+    let parts = holds.map(move |hold| {
+        let [began, ended] = [&hold.began, &hold.ended].map(|at| at.load(Relaxed));
+        let from = if began > 1 { began.max(from) } else { ended };
+        Part { from, to: ended.min(now), by: hold.site.load(Relaxed) }
+    });
+    parts.filter(|part| part.from < part.to)
 }
 
 /// Divides the time from `from` until `now`, when the calling thread has the mutex again (I1): `book` gets the share of

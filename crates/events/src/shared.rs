@@ -23,6 +23,7 @@
 //! `tests/shared.rs`, `tests/model_shared.rs`; `tests/programs`: `blame_rwlock.c`, `readers_starve_writer.c`.
 
 use crate::blame::{self, Share};
+use crate::chain::{self, Part};
 use crate::events::{self, End, Idle, Waited};
 use crate::list::{self, CLAIMED};
 use crate::log::{self, By};
@@ -31,7 +32,7 @@ use crate::site::{Recorder, Row, Site};
 use crate::waiters::{self, Side, Wait};
 use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use uncontended_trace::layout::{
-    ARRIVALS, Cell, Lock, PastHold, RECENT, Recent, WaiterList, cause, units,
+    ARRIVALS, CHAIN_PARTS, Cell, Lock, PastHold, RECENT, Recent, WaiterList, cause, units,
 };
 use uncontended_trace::setup::Holds;
 
@@ -93,6 +94,7 @@ fn end_wait(at: impl Site, rows: Rows, wait: Option<Wait>, was_free: bool, now: 
         let Wait { call, arrival, free, stack, .. } = wait;
         let slept = wait.sleeps.slept(at);
         wait.leave(at.recorder(), state.lock);
+        chain::was_blocked(at.recorder(), state.lock, arrival);
         let stamped = state.lock.stack_at.load(Relaxed);
         let by = By::leaver(at.recorder(), state.lock, (call, now));
         let free = free.since(state.lock, 0).min(now.saturating_sub(arrival));
@@ -133,6 +135,7 @@ pub fn gave_up(at: impl Site, rows: Rows, wait: Wait, readers: Option<Row>) {
     let piece = || last_piece(at.recorder(), rows, readers, arrival, now);
     if let Some(piece) = (release == 0).then(piece).flatten() {
         blame::book(at.recorder(), mine.cell, piece);
+        chain::waited_for(at.recorder(), piece.until(now));
     }
     if let (Some(opened), true) = (opened, others != 0) {
         state.lock.open_since.store(opened, Relaxed);
@@ -236,22 +239,35 @@ fn divide(
         let share = Share { site, release, wait, waits, holds: 1, length, ..Share::default() };
         (waits > 0).then_some(share)
     };
-    let mut cover = began.max(divided_to);
+    let own = Part { from: began.max(divided_to), to: now, by: rows.mine.cell.site.load(Relaxed) };
+    let (mut cover, mut parts, mut count) = (own.from, [Part::default(); CHAIN_PARTS], 0);
     for PastHold { began, ended, site, release } in list.holds[..noted].iter().rev() {
         // EDGE hold (acquire): the entry is complete; 0 if its thread is still at it, or has been counted.
         let ended = ended.swap(0, Acquire);
         let began = began.load(Relaxed);
         let start = began.max(divided_to);
         if ended > start && start < cover {
-            let costs = arrivals.cost(start, cover.min(ended));
-            let (site, release) = (site.load(Relaxed), release.load(Relaxed));
-            let shares = costs.map(|cost| share(site, release, ended.saturating_sub(began), cost));
-            book(recorder, rows, readers, shares);
+            let part = Part { from: start, to: cover.min(ended), by: site.load(Relaxed) };
+            let costs = arrivals.cost(part.from, part.to);
+            let (length, release) = (ended.saturating_sub(began), release.load(Relaxed));
+            book(recorder, rows, readers, costs.map(|cost| share(part.by, release, length, cost)));
             cover = start;
+            if let Some(place) = parts.get_mut(count) {
+                (*place, count) = (part, count + 1);
+            }
         }
     }
-    let (site, length) = (rows.mine.cell.site.load(Relaxed), now.saturating_sub(began));
-    arrivals.cost(began.max(divided_to), now).map(|cost| share(site, 0, length, cost))
+    chain::leave(recorder, rows.state.lock, parts[..count].iter().rev(), (began, own));
+    let length = now.saturating_sub(began);
+    let mut shares = arrivals.cost(own.from, now).map(|cost| share(own.by, 0, length, cost));
+    if let Some(meanwhile) = chain::meanwhile(recorder, own.from) {
+        for (side, row) in [Some(rows.state), readers].into_iter().enumerate() {
+            let (Some(share), Some(row)) = (&mut shares[side], row) else { continue };
+            let cost = |part: Part| arrivals.cost(part.from, part.to)[side].0;
+            blame::pass_on(recorder, row.cell, share, chain::divided(meanwhile, own, cost));
+        }
+    }
+    shares
 }
 
 /// Adds shares, of the writers' waiting and of the readers', to the cells of their rows.

@@ -145,6 +145,36 @@ fn a_wait_behind_several_holders_is_passed_on_to_each() {
     assert_eq!(passed(middle), [(19, 19, 2), (29, 16, 1)]);
 }
 
+/// A wait that timed out, and one for a mutex after a condition, are passed on like others.
+#[test]
+fn waits_until_a_deadline_and_returns_from_conditions_are_passed_on() {
+    let [holder, waiter, other] = parties();
+    let (of_other, of_holder) = (at(other, 1), at(holder, 1));
+    holder.takes(10);
+    let waits = waiter.waits(20);
+    of_other.takes(25);
+    let wait = of_holder.waits(30);
+    of_holder.gives_up(wait, 45);
+    holder.releases(60);
+    waiter.gets(waits, 61);
+    waiter.releases(62);
+    assert_eq!(passed(holder), [(40, 15, 3)]);
+    of_other.releases(70);
+    holder.takes(80);
+    let waits = waiter.waits(90);
+    of_holder.takes(91);
+    of_holder.leaves(92);
+    of_other.takes(95);
+    of_other.releases(115); // Signalled at 100.
+    of_other.takes(120);
+    of_other.releases(130);
+    of_holder.returns(100, 131);
+    of_holder.releases(132);
+    holder.releases(140);
+    waiter.gets(waits, 141);
+    assert_eq!(passed(holder), [(90, 15 + 15 + 10, 3)]);
+}
+
 const LOCKS: usize = 3;
 
 /// A thread of the random schedule.

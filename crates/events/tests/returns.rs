@@ -3,36 +3,10 @@
 mod common;
 
 use common::party::{Party, parties};
-use uncontended_atomic::Ordering::Relaxed;
-use uncontended_events::events::{self, Back, End, Waited};
-use uncontended_events::recent;
+use uncontended_events::events::{self, End};
 use uncontended_events::site::Site;
 use uncontended_testkit::Random;
 use uncontended_trace::layout::RECENT;
-
-impl Party {
-    /// Releases the mutex at `now` to wait for a condition.
-    fn leaves(self, now: u64) {
-        self.at.set(now);
-        let release = events::leaving(self.at, self.row).expect("not recursive");
-        release.done(self.at, self.row, self.row.lock, false);
-    }
-
-    /// Has the mutex again at `now`, for a signal at `ended`.
-    fn returns(self, ended: u64, now: u64) {
-        self.at.set(now);
-        let Party { at, row } = self;
-        let release = row.lock.release.load(Relaxed);
-        recent::come_back(row.lock);
-        if release > ended {
-            let back = Back { ended, is_signalled: true, release, now };
-            let free = events::came_back(at, row, back);
-            let waited = Waited { call: ended, now, release, stack: 9, free, ..Waited::default() };
-            events::record_wait(at, row, waited);
-        }
-        events::take(at.recorder, row, at.stack, now);
-    }
-}
 
 #[test]
 fn a_return_waits_for_every_hold_since_its_signal() {

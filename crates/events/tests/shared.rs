@@ -4,11 +4,12 @@ mod common;
 
 use common::party::Party;
 use common::{At, ROOM, image, recorder};
+use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::shared::{self, Rows};
 use uncontended_events::site::Row;
 use uncontended_events::waiters::{Side, Wait};
 use uncontended_testkit::Random;
-use uncontended_trace::layout::{READERS, RECENT};
+use uncontended_trace::layout::{Caused, READERS, RECENT};
 
 /// A thread with its rows of the one read-write lock.
 #[derive(Clone, Copy)]
@@ -137,6 +138,80 @@ fn readers_that_overlap_for_ever_are_divided_all_the_same() {
     let sum: u64 = booked.iter().flatten().map(|entry| entry.1).sum();
     assert_eq!(sum, 20 * rounds + 10, "each instant once: {booked:?}");
     assert_eq!(writer.side(Exclusive).free(), 0);
+}
+
+/// `(wait, passed_on, passed_to)` of each entry for holds of another thread than the waiter's own.
+fn passed(party: Party) -> Vec<(u64, u64, u32)> {
+    let list = party.at.recorder.arena.list::<Caused>(&party.row.cell.caused);
+    let all = list.map(|(_, entry)| {
+        let [wait, passed_on] = [&entry.wait, &entry.passed_on].map(|word| word.load(Relaxed));
+        (wait, passed_on, entry.passed_to.load(Relaxed))
+    });
+    let mut of_holds: Vec<_> = all.filter(|&(.., to)| to < u32::MAX / 2).collect();
+    of_holds.sort_unstable();
+    of_holds
+}
+
+/// The thread at a mutex of this number.
+fn mutex(thread: Thread, number: u64) -> Party {
+    Party { at: thread.at, row: thread.at.row(128 + 64 * number) }
+}
+
+/// A writer, then the last of two readers, waits for two mutexes meanwhile: their holders made both sides wait.
+#[test]
+fn what_a_holder_waited_for_is_passed_on_to_each_side() {
+    let [holder, one, two, reader, writer] = threads();
+    for (side, start) in [(Exclusive, 0), (Shared, 1000)] {
+        holder.takes(side, start + 10);
+        if side == Shared {
+            reader.takes(Shared, start + 11);
+            reader.leaves(Shared, start + 12);
+        }
+        let reads = (side == Exclusive).then(|| reader.waits(Shared, start + 20));
+        let writes = writer.waits(Exclusive, start + 30);
+        for (number, other, from, to) in [(0, one, 40, 50), (1, two, 60, 80)] {
+            let [of_holder, of_other] = [holder, other].map(|thread| mutex(thread, number));
+            of_other.takes(start + from - 5);
+            let wait = of_holder.waits(start + from);
+            of_other.releases(start + to);
+            of_holder.gets(wait, start + to);
+            of_holder.releases(start + to);
+        }
+        holder.leaves(side, start + 100);
+        if let Some(wait) = reads {
+            reader.gets(Shared, wait, start + 101);
+            reader.leaves(Shared, start + 102);
+        }
+        writer.gets(Exclusive, writes, start + 103);
+        writer.leaves(Exclusive, start + 104);
+    }
+    assert_eq!(passed(holder.side(Exclusive)), [(2 * 20, 2 * 20, 3), (2 * 50, 2 * 10, 2)]);
+    assert_eq!(passed(holder.side(Shared)), [(20, 20, 3), (60, 10, 2)]);
+}
+
+/// A thread waits for a read-write lock while it holds a mutex: for a writer, for the last of two readers, and until
+/// its time runs out.
+#[test]
+fn who_waits_for_a_read_write_lock_passes_that_on() {
+    let [holder, writer, one, two, waiter] = threads();
+    let (held, wanted) = (mutex(holder, 0), mutex(waiter, 0));
+    held.takes(5);
+    let waits = wanted.waits(8);
+    writer.takes(Exclusive, 10);
+    let wait = holder.waits(Exclusive, 20);
+    writer.leaves(Exclusive, 30);
+    one.takes(Shared, 31);
+    two.takes(Shared, 40);
+    one.leaves(Shared, 50);
+    two.leaves(Shared, 70);
+    holder.gets(Exclusive, wait, 72);
+    holder.leaves(Exclusive, 75);
+    writer.takes(Exclusive, 80);
+    let wait = holder.waits(Shared, 81);
+    holder.gives_up(Shared, wait, 90);
+    held.releases(100);
+    wanted.gets(waits, 101);
+    assert_eq!(passed(held), [(9, 9, 3), (30, 30, 4), (53, 19, 2)]);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use super::{At, ROOM, image, recorder_of};
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
-use uncontended_events::events::{self, Blocked};
+use uncontended_events::events::{self, Back, Blocked, Waited};
+use uncontended_events::recent;
 use uncontended_events::site::Row;
 use uncontended_trace::layout::{Caused, Cold, WAITED, WOKEN_INTO};
 use uncontended_trace::setup::Holds;
@@ -52,6 +53,28 @@ impl Party {
     pub(crate) fn gives_up(self, wait: Blocked<At>, now: u64) {
         self.at.set(now);
         wait.gave_up();
+    }
+
+    /// Releases the mutex at `now` to wait for a condition.
+    pub(crate) fn leaves(self, now: u64) {
+        self.at.set(now);
+        let release = events::leaving(self.at, self.row).expect("not recursive");
+        release.done(self.at, self.row, self.row.lock, false);
+    }
+
+    /// Has the mutex again at `now`, for a signal at `ended`.
+    pub(crate) fn returns(self, ended: u64, now: u64) {
+        self.at.set(now);
+        let Party { at, row } = self;
+        let release = row.lock.release.load(Relaxed);
+        recent::come_back(row.lock);
+        if release > ended {
+            let back = Back { ended, is_signalled: true, release, now };
+            let free = events::came_back(at, row, back);
+            let waited = Waited { call: ended, now, release, stack: 9, free, ..Waited::default() };
+            events::record_wait(at, row, waited);
+        }
+        events::take(at.recorder, row, at.stack, now);
     }
 
     /// `(stack, wait, waits, holds, longest)` of each entry, oldest first.
