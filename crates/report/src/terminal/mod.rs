@@ -225,7 +225,10 @@ fn findings(report: &RunReport, options: &Options, paint: Paint) -> String {
     if report.findings.is_empty() {
         let is_inverted = report.lock_order.as_ref().is_some_and(|of| !of.inversions.is_empty());
         let but = if is_inverted { " of waiting; but threads may deadlock (above)" } else { "" };
-        let none = format!("none{}{but}", about(report));
+        let none = match &report.coverage.nothing_seen {
+            Some(_) => "none: nothing was seen (Coverage says why)".to_owned(),
+            None => format!("none{}{but}", about(report)),
+        };
         return format!("\n{}  {}", paint.bold("Findings"), wrap(&none, "", options.width));
     }
     let mut text = heading("Findings", "", options, paint);
