@@ -74,13 +74,23 @@ pub(crate) fn look(top: usize, stream: &(impl IsTerminal + AsFd)) -> terminal::O
     terminal::Options { colour, width: screen.unwrap_or(plain.width), ..plain }
 }
 
-/// The options for text in a file: as wide as `COLUMNS` says.
+/// The options for text in a file: as wide as `COLUMNS` says, in the characters of the locale.
 pub(crate) fn plain(top: usize) -> terminal::Options {
     let asked: Option<usize> =
         std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let default = terminal::Options::default();
     let width = asked.filter(|width| WIDTHS.contains(width)).unwrap_or(default.width);
-    terminal::Options { top, width, ..default }
+    terminal::Options { top, width, utf8: is_utf8(), ..default }
+}
+
+/// Whether the locale has UTF-8, as far as it is set: containers mostly have none, but print on a terminal that has it.
+fn is_utf8() -> bool {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
+    locale.is_none_or(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
 }
 
 /// Adds the run to the history. A failure is reported and changes nothing else.

@@ -220,7 +220,7 @@ fn a_long_wait_for_a_threads_end_is_said() {
         report.processes = vec![process(7, vec![], vec![thread(7, "main")])];
         report.processes[0].joins =
             vec![Join { tid: 7, of: 8, name: "worker".to_owned(), body, wait_ns }];
-        render(&report, &Options { top: 10, colour: false, width: 200 })
+        render(&report, &Options { width: 200, ..Options::default() })
     };
     let said =
         "Longest wait for a thread's end: 10.0 ms, of thread 7 for 8 (worker, work pool.c:9).";
@@ -245,7 +245,7 @@ fn in_how_many_waits_threads_slept_is_said_as_far_as_known() {
         let waiter =
             Thread { blocked: Some(800), voluntary_switches: Some(1_500), ..thread(7, "t") };
         report.processes = vec![process(7, locks, vec![waiter])];
-        let text = render(&report, &Options { top: 10, colour: false, width: 200 });
+        let text = render(&report, &Options { width: 200, ..Options::default() });
         let rows = rows::rows(&report);
         let [row] = &rows[..] else { panic!("one row: {rows:?}") };
         (row.slept.share(), text)
@@ -264,6 +264,10 @@ fn in_how_many_waits_threads_slept_is_said_as_far_as_known() {
     assert_eq!(share, Some(320.0 / 480.0));
     assert!(text.contains("of 800 waits, asleep in at least 320 of them"), "{text}");
     assert!(!text.contains("own switches in all"), "with 800 waits, perhaps for them: {text}");
+    let all = of(vec![waits(1, Some(400), None)]).1;
+    assert!(all.contains("of 400 waits, asleep in all of them"), "{all}");
+    let none = of(vec![waits(1, Some(0), None)]).1;
+    assert!(none.contains("of 400 waits, asleep in none of them"), "{none}");
     let (share, text) = of(vec![waits(1, None, None), waits(2, None, None)]);
     assert_eq!(share, None);
     assert!(!text.contains("slept") && !text.contains("asleep"), "{text}");
