@@ -104,7 +104,7 @@ fn report(
     started_unix_s: u64,
 ) -> Result<(), Refusal> {
     let mut facts =
-        Facts { started_unix_s, skip_frames: plan.skip_frames.clone(), ..Facts::default() };
+        Facts { started_unix_s, skip_frames: plan.view.skip_frames.clone(), ..Facts::default() };
     let mut seen_facts = SeenFacts::default();
     let mut all = Vec::new();
     for Watched { target, attach, before } in watched {

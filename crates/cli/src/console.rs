@@ -23,10 +23,10 @@ pub(crate) fn complain(failure: &Failure) {
     tell(&told(failure));
 }
 
-/// Prints for people: to standard output, or to standard error if JSON takes standard output. A closed pipe is not an
+/// Prints for people: to standard output, or to standard error if that `is_taken`, as by JSON. A closed pipe is not an
 /// error; the exit status still carries the verdict.
-pub(crate) fn say(text: &str, for_json: bool) -> Result<(), Failure> {
-    let printed = match for_json {
+pub(crate) fn say(text: &str, is_taken: bool) -> Result<(), Failure> {
+    let printed = match is_taken {
         true => std::io::stderr().write_all(on(&std::io::stderr(), text).as_bytes()),
         false => std::io::stdout().write_all(on(&std::io::stdout(), text).as_bytes()),
     };

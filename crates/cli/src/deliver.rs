@@ -1,8 +1,8 @@
 //! Delivers a verdict: the lines on the terminal, JSON, Markdown, HTML.
 //!
 //! # Contract
-//! The verdict goes to standard output, or to standard error if `--json -` takes standard output. A failure prints no
-//! verdict, and its JSON says `error`.
+//! The verdict goes to standard output, or to standard error if one of its forms takes standard output (`--json -`). A
+//! failure prints no verdict, and its JSON says `error`.
 
 use crate::console::{complain, say};
 use crate::files::{self, Named};
@@ -39,9 +39,10 @@ impl Forms {
         files::writable(all.into_iter().filter_map(|path| path.as_deref()))
     }
 
-    /// Whether JSON goes to standard output.
+    /// Whether a form goes to standard output.
     pub(crate) fn takes_stdout(&self) -> bool {
-        self.json.as_deref() == Some(Path::new("-"))
+        let all = [&self.json, &self.markdown, &self.html];
+        all.into_iter().any(|path| path.as_deref() == Some(Path::new("-")))
     }
 }
 

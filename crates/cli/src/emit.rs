@@ -1,9 +1,10 @@
-//! Writes the forms of a report that the flags request.
+//! Makes the forms of a report, and prints those for people.
 
 use crate::console::complain;
 use crate::run::plan::Plan;
 use crate::run::session::Outputs;
 use crate::symbols::ElfSymbols;
+use crate::view::last_of;
 use std::io::{IsTerminal, Write};
 use std::ops::RangeInclusive;
 use std::os::fd::AsFd;
@@ -11,7 +12,7 @@ use uncontended_decide::Failure;
 use uncontended_report::facts::Facts;
 use uncontended_report::history::History;
 use uncontended_report::run::RunReport;
-use uncontended_report::{aggregate, html, json, terminal, tracefile};
+use uncontended_report::{aggregate, json, terminal, tracefile};
 
 /// The widths that `COLUMNS` may ask for.
 const WIDTHS: RangeInclusive<usize> = 40..=1000;
@@ -24,42 +25,25 @@ pub(crate) fn after_run(
     outputs: Outputs,
     symbols: &mut ElfSymbols,
 ) -> Result<(), Failure> {
-    let kept = outputs.trace.map(|output| {
+    let Outputs { forms, trace } = outputs;
+    let kept = trace.map_or(Ok(()), |output| {
         let ending = tracefile::ending(record, &facts)
             .map_err(|error| Failure::new(error.to_string(), ""))?;
         output.write(&[record, &ending])
     });
     let started_unix_s = facts.started_unix_s;
+    let timelines = forms.timelines(record, &facts, symbols)?;
     let mut report = report(record, facts, symbols)?;
     if !plan.no_history {
         remember(&report, started_unix_s);
     }
-    if let Some(pattern) = &plan.only {
-        keep_only(&mut report, pattern);
-    }
-    let data = outputs.json.map(|output| output.write(&[&json(&report)?]));
-    let page = outputs.html.map(|output| output.write(&[html::run_page(&report).as_bytes()]));
-    let written = outputs.report.map(|output| {
-        let look = terminal::Options { top: plan.top, ..terminal::Options::default() };
-        output.write(&[terminal::render(&report, &look).as_bytes()])
-    });
-    if !plan.quiet && written.is_none() {
+    plan.view.narrow(&mut report);
+    if !plan.quiet && !forms.has_text() {
         // If stderr is closed, the report has no reader.
-        let _ = std::io::stderr().write_all(text(&report, plan.top, &std::io::stderr()).as_bytes());
+        let text = text(&report, plan.view.top, &std::io::stderr());
+        let _ = std::io::stderr().write_all(text.as_bytes());
     }
-    let outcomes = [kept, data, page, written].into_iter().flatten();
-    let mut failures = outcomes.filter_map(Result::err);
-    let last = failures.next_back();
-    failures.for_each(|failure| complain(&failure));
-    last.map_or(Ok(()), Err)
-}
-
-/// Keeps the locks that match `--only`, or says that none does.
-pub(crate) fn keep_only(report: &mut RunReport, pattern: &str) {
-    if let Some(remedy) = report.without_match(pattern) {
-        complain(&Failure::new(format!("no lock matches --only '{pattern}'"), remedy));
-    }
-    report.keep_matching(pattern);
+    last_of([kept, forms.write(&report, &timelines, plan.view.top)])
 }
 
 /// The report on a record and the facts of its run.
@@ -68,8 +52,12 @@ pub(crate) fn report(
     facts: Facts,
     symbols: &mut ElfSymbols,
 ) -> Result<RunReport, Failure> {
-    aggregate::report(record, facts, symbols)
-        .map_err(|error| Failure::new(format!("the record cannot be read: {error}"), ""))
+    aggregate::report(record, facts, symbols).map_err(unreadable)
+}
+
+/// Why there is no report.
+pub(crate) fn unreadable(error: impl std::fmt::Display) -> Failure {
+    Failure::new(format!("the record cannot be read: {error}"), "")
 }
 
 /// The report as text for people; coloured, and as wide as the screen, if `stream` is a terminal.
@@ -81,11 +69,28 @@ pub(crate) fn text(report: &RunReport, top: usize, stream: &(impl IsTerminal + A
 pub(crate) fn look(top: usize, stream: &(impl IsTerminal + AsFd)) -> terminal::Options {
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let screen = terminal_size::terminal_size_of(stream).map(|(width, _)| usize::from(width.0));
-    let asked =
-        || std::env::var("COLUMNS").ok()?.parse().ok().filter(|width| WIDTHS.contains(width));
-    let default = terminal::Options::default();
     let colour = stream.is_terminal() && !no_colour;
-    terminal::Options { top, colour, width: screen.or_else(asked).unwrap_or(default.width) }
+    let plain = plain(top);
+    terminal::Options { colour, width: screen.unwrap_or(plain.width), ..plain }
+}
+
+/// The options for text in a file: as wide as `COLUMNS` says, in the characters of the locale.
+pub(crate) fn plain(top: usize) -> terminal::Options {
+    let asked: Option<usize> =
+        std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let default = terminal::Options::default();
+    let width = asked.filter(|width| WIDTHS.contains(width)).unwrap_or(default.width);
+    terminal::Options { top, width, utf8: is_utf8(), ..default }
+}
+
+/// Whether the locale has UTF-8, as far as it is set: containers mostly have none, but print on a terminal that has it.
+fn is_utf8() -> bool {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
+    locale.is_none_or(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8")
+    })
 }
 
 /// Adds the run to the history. A failure is reported and changes nothing else.

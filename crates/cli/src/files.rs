@@ -5,7 +5,7 @@
 //! output; if its reader has gone, that is not an error.
 
 use crate::run::output::Output;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use uncontended_decide::Failure;
@@ -20,8 +20,9 @@ pub(crate) fn distinct<'a>(written: &[Named<'a>], read: &[Named<'a>]) -> Result<
     let stdin = |path| if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
     let read = read.iter().filter_map(named).map(|(name, path)| (name, File::at(stdin(path))));
     let mut known: Vec<(&str, File)> = read.collect();
+    let stdout = |path| if path == Path::new("-") { Path::new("/dev/stdout") } else { path };
     for (name, path) in written.iter().filter_map(named) {
-        let file = File::at(path);
+        let file = File::at(stdout(path));
         if file == File::At("/dev/null".into()) {
             continue; // What goes there is lost on purpose, however often.
         }
@@ -74,8 +75,21 @@ pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failur
         false => std::fs::write(path, content),
     };
     written.map_err(|error| {
-        Failure::new(format!("{} could not be written: {error}", path.display()), "")
+        Failure::new(format!("{} could not be written: {}", path.display(), why(&error)), "")
     })
+}
+
+/// Why a file could not be read or written, in words without the system's number.
+pub(crate) fn why(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        ErrorKind::NotFound => "there is no such file or folder".to_owned(),
+        ErrorKind::PermissionDenied => "its permissions forbid it".to_owned(),
+        _ => {
+            let text = error.to_string();
+            text.split(" (os error").next().unwrap_or(&text).to_owned()
+        }
+    }
 }
 
 /// The reader of a closed pipe has seen enough.

@@ -11,6 +11,7 @@ mod memory;
 mod run;
 mod settings;
 mod symbols;
+mod view;
 
 use std::process::ExitCode;
 

@@ -316,6 +316,7 @@ fn what_cannot_be_attached_to_is_told_with_a_remedy() {
         ("4194304", &["no process 4194304", "pgrep"][..]),
         (&tid, &["is a thread of process", &own, "unc attach"]),
         ("x", &["invalid value 'x'"]),
+        ("0", &["give a PID"]),
     ] {
         let output = refused(pid);
         assert_eq!(status(&output), 125, "{}", stderr(&output));
@@ -326,6 +327,31 @@ fn what_cannot_be_attached_to_is_told_with_a_remedy() {
     }
     drop(stop);
     waiter.join().unwrap();
+}
+
+#[test]
+fn data_goes_to_stdout_if_its_file_is_a_dash() {
+    let folder = Folder::new();
+    let turns = Turns::alone(&folder, "");
+    let flags = ["--json", "-", "--quiet", "--for", "100ms"];
+    let output = unc().args(["attach", "--no-history"]).args(flags).arg(&turns.pid).output();
+    let output = output.unwrap();
+    if status(&output) == 0 {
+        let seen: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(seen["attached"]["pids"][0].to_string(), turns.pid);
+    } else {
+        uncontended_testkit::skip!(
+            "data_goes_to_stdout_if_its_file_is_a_dash",
+            "{}",
+            stderr(&output)
+        );
+    }
+    let mut attach = unc();
+    let output = attach.args(["attach", "--trace", "-", &turns.pid]).output().unwrap();
+    assert!(status(&output) == 125 && stderr(&output).contains("--trace - is refused"));
+    assert!(!std::path::Path::new("-").exists());
+    turns.begin();
+    turns.end();
 }
 
 #[test]

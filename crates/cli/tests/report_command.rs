@@ -27,12 +27,19 @@ fn a_kept_trace_gives_the_same_report_as_the_run() {
 fn every_form_can_be_made_of_a_kept_trace() {
     let folder = Folder::new();
     let (trace, _) = kept(&folder);
-    for flag in ["--json", "--html", "--folded", "--perfetto"] {
+    for flag in ["--report", "--json", "--html", "--folded", "--perfetto"] {
         let file = folder.file("form");
         let output = unc().args(["report", &trace, flag, &file]).output().unwrap();
         assert_eq!(status(&output), 0, "{flag}: {}", stderr(&output));
-        assert!(std::fs::metadata(&file).is_ok(), "{flag}");
+        assert_eq!(stdout(&output), "", "{flag}");
+        let written = std::fs::read_to_string(&file).unwrap();
+        let output = unc().args(["report", &trace, flag, "-"]).output().unwrap();
+        assert_eq!((status(&output), stdout(&output)), (0, written), "{flag}");
+        let run = folder.file("run-form");
+        let output = unc_run(&["--quiet", flag, &run]).arg("true").output().unwrap();
+        assert!(status(&output) == 0 && std::fs::metadata(&run).is_ok(), "{flag}");
     }
+    assert!(!std::path::Path::new("-").exists());
     let output = unc().args(["report", &trace]).output().unwrap();
     assert_eq!(status(&output), 0);
     assert!(!stdout(&output).is_empty());
@@ -48,6 +55,9 @@ fn a_report_in_a_file_is_as_wide_as_columns_says() {
         command.envs(columns.map(|columns| ("COLUMNS", columns)));
         let output = command.output().unwrap();
         assert_eq!(status(&output), 0, "{}", stderr(&output));
+        let file = folder.file("text");
+        command.args(["--report", &file]).output().unwrap();
+        assert_eq!(stdout(&output), std::fs::read_to_string(&file).unwrap(), "--report is as wide");
         stdout(&output).lines().map(|line| line.chars().count()).max().unwrap()
     };
     let usual = widest(None);
@@ -75,8 +85,8 @@ fn what_is_no_trace_is_refused() {
     std::fs::write(&empty, "").unwrap();
     refused(&empty, "not a trace");
     refused("/etc/passwd", "not a trace");
-    refused("/no/such/file", "No such file");
-    refused("/", "directory");
+    refused("/no/such/file", "no such file");
+    refused("/", "it is a folder");
 }
 
 #[test]

@@ -62,7 +62,10 @@ fn a_program_that_ended_before_recording_began_is_not_said_to_take_no_lock() {
     let folder = Folder::new();
     let program = compile(&folder, WAITS, &[]).expect("a C compiler");
     let coverage = coverage(&["--quiet", "--delay", "1m"], &[&program]);
-    assert!(nothing_seen(&coverage).contains("--delay"), "{coverage:#}");
+    let nothing = nothing_seen(&coverage);
+    assert!(nothing.contains("before recording began (--delay 1 min)"), "{coverage:#}");
+    assert_eq!(coverage["futex_share_unaccounted"], Value::Null, "no waiting counts, seen or not");
+    assert!(!coverage["unseen"].to_string().contains("--delay"), "said once: {coverage:#}");
     assert_eq!(coverage["not_recording"].as_array().unwrap().len(), 0, "it was ready to");
 }
 

@@ -24,6 +24,7 @@ fn what_cannot_be_run_has_statuses_of_its_own() {
     for (program, expected) in [
         ("no-such-program-anywhere", 127),
         ("/no/such/file", 127),
+        ("", 127),
         (&*plain, 126),
         ("/", 126),
         ("/dev/null", 126),
@@ -32,6 +33,51 @@ fn what_cannot_be_run_has_statuses_of_its_own() {
         assert_eq!(status(&output), expected, "{program}");
         assert!(stderr(&output).starts_with("unc: "), "{program}");
         assert_eq!(stdout(&output), "");
+    }
+}
+
+/// The two lines on standard error of a run that was refused.
+fn refused(flags: &[&str], program: &str) -> String {
+    let output = unc_run(flags).arg(program).output().unwrap();
+    assert!((125..=127).contains(&status(&output)), "{}", stderr(&output));
+    stderr(&output)
+}
+
+#[test]
+fn what_cannot_be_run_is_told_with_a_remedy() {
+    let folder = Folder::new();
+    let source = folder.file("pool.cpp");
+    std::fs::write(&source, "int main() {}").unwrap();
+    let text = refused(&[], &source);
+    assert!(text.contains("source code, not a program\n     compile it"), "{text}");
+    assert!(!text.contains("chmod"), "{text}");
+    let plain = folder.file("plain");
+    std::fs::write(&plain, "#!/bin/sh").unwrap();
+    assert!(refused(&[], &plain).contains(&format!("chmod +x {plain}")));
+    assert!(refused(&[], "").contains("name is empty\n     name a program"));
+    let text = refused(&["--json", "/"], "true");
+    assert!(
+        text.contains("/ cannot be written: it is a folder") && !text.contains("os error"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_flag_that_takes_a_whole_number_says_so() {
+    for (arguments, expected) in [
+        (&["run", "--top", "x", "--", "true"][..], "give a whole number, 1 or more"),
+        (&["run", "--top", "0", "--", "true"], "give a whole number, 1 or more"),
+        (&["report", "--top", "-", "x"], "give a whole number, 1 or more"),
+        (&["attach", "nginx"], "give a PID; `pgrep NAME` finds them"),
+        (&["history", "--top", "many"], "give a whole number, 1 or more"),
+        (&["slo", "--warmup", "some", "--", "true"], "give a whole number, 0 or more"),
+        (&["compare", "--seed", "0x1", "a", "b"], "give a whole number, 0 or more"),
+        (&["litmus", "--delta", "999", "--list"], "give a whole number from 0 to 255"),
+        (&["linearize", "--threads", "x", "file"], "give a whole number from 1 to 65535"),
+    ] {
+        let output = unc().args(arguments).output().unwrap();
+        assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
+        assert!(!stderr(&output).contains("invalid digit"), "{arguments:?}");
     }
 }
 
@@ -71,7 +117,7 @@ fn flags_after_the_program_are_the_programs() {
 fn an_output_that_cannot_be_written_is_found_before_the_program_starts() {
     let folder = Folder::new();
     let mark = folder.file("mark");
-    for flag in ["--json", "--html", "--trace"] {
+    for flag in ["--json", "--html", "--report", "--folded", "--perfetto", "--trace"] {
         for path in ["-", "/no/such/folder/file", "/"] {
             let output = script(&[flag, path], &format!("touch {mark}"));
             assert_eq!(status(&output), 125, "{flag} {path}");

@@ -7,6 +7,7 @@
 //! # Evidence
 //! `tests/read.rs`, `fuzz/fuzz_targets/quantity.rs`.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// The dimension of a quantity.
@@ -226,6 +227,22 @@ pub fn number(text: &str) -> Result<f64, String> {
     match Quantity::parse(text)? {
         Quantity { value, dimension: Dimension::Number, .. } => Ok(value),
         _ => Err(format!("'{}' is not a plain number", text.trim())),
+    }
+}
+
+/// A parser of whole numbers in `range` that fit into `T`.
+///
+/// # Errors
+/// The parser's: which numbers it takes.
+pub fn whole<T: TryFrom<u64>>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number = text.trim().parse().ok().filter(|number| range.contains(number));
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match range.end() {
+            &u64::MAX => format!("give a whole number, {} or more", range.start()),
+            most => format!("give a whole number from {} to {most}", range.start()),
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Parsing of figures.
 
 use std::time::Duration;
-use uncontended_figures::read::{duration, number, percentile, share, time_limit};
+use uncontended_figures::read::{duration, number, percentile, share, time_limit, whole};
 use uncontended_figures::{Dimension, Quantity};
 use uncontended_testkit::Random;
 
@@ -130,6 +130,16 @@ fn shares_and_percentiles_are_exact_decimals() {
     }
     assert_eq!(number("1e3"), Ok(1000.0));
     assert!(number("1ms").is_err());
+}
+
+#[test]
+fn a_whole_number_is_in_its_range_or_the_range_is_said() {
+    let any = whole::<u8>(1..=u8::MAX.into());
+    assert_eq!((any("1"), any(" 255 ")), (Ok(1), Ok(255)));
+    for text in ["0", "256", "-1", "1.5", "x", "", "99999999999999999999"] {
+        assert_eq!(any(text), Err("give a whole number from 1 to 255".into()), "{text}");
+    }
+    assert_eq!(whole::<u64>(0..=u64::MAX)("x"), Err("give a whole number, 0 or more".into()));
 }
 
 /// Random text from the alphabet of numbers and units: every result is finite, and nothing panics.

@@ -224,7 +224,7 @@ pub(crate) fn base(path: &str) -> &str {
 }
 
 /// Whether `text` is what `pattern` stands for.
-fn is_match(text: &str, pattern: &str) -> bool {
+pub(crate) fn is_match(text: &str, pattern: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return text == pattern };
     let Some(mut text) = text.strip_prefix(start) else { return false };
     let Some((middle, end)) = rest.rsplit_once('*') else { return text.ends_with(rest) };

@@ -1,7 +1,7 @@
 //! Deadlocks in words, the same in every form of a report.
 
 use crate::rows::place;
-use crate::run::{Deadlock, Lock, RunReport, Stuck};
+use crate::run::{Deadlock, Kind, Lock, Process, RunReport, Stuck};
 use crate::terminal::several;
 use uncontended_figures::duration;
 use uncontended_figures::text::clean;
@@ -34,11 +34,37 @@ pub(crate) fn named(tid: u32, name: &str) -> String {
     if name.is_empty() { format!("thread {tid}") } else { format!("thread {tid} ({name})") }
 }
 
-/// The lock that a thread waits for, by its own number: a row may have several.
+/// A lock by its own number: a row may have several. A read-write lock, which has two rows, is called by the lower one.
 pub(crate) fn lock(report: &RunReport, id: u64) -> String {
-    let locks = report.processes.iter().flat_map(|process| &process.locks);
-    let place = locks.into_iter().find(|lock: &&Lock| lock.id == id).map(place).unwrap_or_default();
-    format!("lock #{id} ({place})")
+    match find(report, id) {
+        Some((process, lock)) => {
+            let rows = process.locks.iter().filter(|row| is_same(row, lock));
+            let first = rows.min_by_key(|row| row.id).unwrap_or(lock);
+            format!("lock #{} ({})", first.id, place(first))
+        }
+        None => format!("lock #{id}"),
+    }
+}
+
+/// For what a thread has a read-write lock, to follow it; nothing of other locks.
+pub(crate) fn side(report: &RunReport, id: u64) -> &'static str {
+    match find(report, id).map(|(_, lock)| lock.kind) {
+        Some(Kind::RwlockRead) => " to read",
+        Some(Kind::RwlockWrite) => " to write",
+        _ => "",
+    }
+}
+
+fn find(report: &RunReport, id: u64) -> Option<(&Process, &Lock)> {
+    let find = |process: &'_ Process| process.locks.iter().position(|lock| lock.id == id);
+    report.processes.iter().find_map(|process| Some((process, &process.locks[find(process)?])))
+}
+
+/// Whether these are the sides of one read-write lock.
+fn is_same(one: &Lock, other: &Lock) -> bool {
+    let is_side = |lock: &Lock| matches!(lock.kind, Kind::RwlockRead | Kind::RwlockWrite);
+    let is_at_one_place = one.address == other.address && one.life == other.life;
+    one.id == other.id || is_side(one) && is_side(other) && is_at_one_place
 }
 
 /// What a thread waits for: the title of its stack.

@@ -1,6 +1,6 @@
 //! Lock order in words, the same in every form of a report.
 
-use crate::deadlocks::{lock, named};
+use crate::deadlocks::{lock, named, side};
 use crate::run::{Inversion, LockOrder, Nested, RunReport};
 use crate::terminal::several;
 
@@ -13,12 +13,13 @@ pub(crate) const REMARK: &str = "may deadlock: each takes what the next one may 
 /// The lock that a thread held: the title of the stack of its acquisition.
 pub(crate) fn held(report: &RunReport, thread: &Nested) -> String {
     let took = if thread.held_stack.is_empty() { "" } else { ", taken in" };
-    format!("{} held {}{took}", named(thread.tid, &thread.name), lock(report, thread.held))
+    let (name, side) = (named(thread.tid, &thread.name), side(report, thread.held));
+    format!("{name} held {}{side}{took}", lock(report, thread.held))
 }
 
 /// The lock that it took meanwhile: the title of that stack.
 pub(crate) fn taken(report: &RunReport, thread: &Nested) -> String {
-    format!("and took {} in", lock(report, thread.taken))
+    format!("and took {}{} in", lock(report, thread.taken), side(report, thread.taken))
 }
 
 /// What else the same code did, and what would prevent a deadlock.

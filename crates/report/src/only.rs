@@ -1,12 +1,14 @@
 //! The locks of a report that match a pattern: `--only`.
 //!
 //! # Contract
-//! A lock matches if anything that a report prints of it contains the pattern: its number (`#3`), kind, class, place,
-//! address, or a function, file or module of one of its stacks.
+//! A lock matches if anything that a report prints of it contains the pattern: its kind, class, place, address, or a
+//! function, file or module of one of its stacks. In a pattern, `*` stands for any characters. `#3` is the lock of that
+//! number, with all locks of the row that is called by it.
 //! # Evidence
 //! `tests/rows.rs`.
 
-use crate::rows::{class_name, kind_of, place};
+use crate::code::is_match;
+use crate::rows::{class_name, kind_of, place, rows};
 use crate::run::{Blamed, Frame, Lock, RunReport};
 use std::collections::HashSet;
 use std::path::Path;
@@ -15,10 +17,10 @@ use uncontended_figures::text::closest;
 impl RunReport {
     /// Keeps only the locks that match `pattern`, and the findings and culprits that concern them.
     pub fn keep_matching(&mut self, pattern: &str) {
+        let kept: HashSet<u64> = self.matching(pattern);
         for process in &mut self.processes {
-            process.locks.retain(|lock| matches(lock, pattern));
+            process.locks.retain(|lock| kept.contains(&lock.id));
         }
-        let kept: HashSet<u64> = self.locks().map(|lock| lock.id).collect();
         self.findings.retain(|finding| finding.lock.is_none_or(|id| kept.contains(&id)));
         self.keep_culprits(|culprit| culprit.locks.iter().any(|id| kept.contains(id)));
         let concerns = |lock: &u64| kept.contains(lock);
@@ -42,23 +44,43 @@ impl RunReport {
         }
     }
 
-    /// The remedy, if there are locks but none matches `pattern`: the name that was probably meant, or some that are
-    /// there.
+    /// The numbers of the locks that match.
+    fn matching(&self, pattern: &str) -> HashSet<u64> {
+        match number(pattern) {
+            Some(number) => {
+                let is_called = |row: &crate::rows::Row<'_>| row.first().id == number;
+                let row = rows(self).into_iter().find(is_called);
+                let of_row = row.iter().flat_map(|row| &row.locks).map(|lock| lock.id);
+                let own = self.locks().map(|lock| lock.id).filter(|&id| id == number);
+                of_row.chain(own).collect()
+            }
+            None => {
+                let matching = self.locks().filter(|lock| matches(lock, pattern));
+                matching.map(|lock| lock.id).collect()
+            }
+        }
+    }
+
+    /// The remedy, if there are locks but none matches `pattern`: the name that was probably meant, or the rows of the
+    /// report.
     pub fn without_match(&self, pattern: &str) -> Option<String> {
-        const NAMED: usize = 3;
-        let mut locks: Vec<&Lock> = self.locks().collect();
-        if locks.is_empty() || locks.iter().any(|lock| matches(lock, pattern)) {
+        const NAMED: usize = 8;
+        let rows = rows(self);
+        if rows.is_empty() || !self.matching(pattern).is_empty() {
             return None;
         }
-        if let Some(near) = closest(pattern, locks.iter().flat_map(|lock| words(lock))) {
+        let near = closest(pattern, self.locks().flat_map(words));
+        if let Some(near) = near.filter(|_| !pattern.starts_with('#') && !pattern.contains('*')) {
             return Some(format!("did you mean '{near}'?"));
         }
-        locks.sort_by_key(|lock| std::cmp::Reverse(lock.wait_ns.as_ref().map(|wait| wait.total)));
-        let mut places: Vec<String> = locks.into_iter().map(place).collect();
-        places.dedup();
-        let more = if places.len() > NAMED { ", …" } else { "" };
-        places.truncate(NAMED);
-        Some(format!("locks of this run: {}{more}", places.join(", ")))
+        let named = rows.iter().take(NAMED);
+        let named: Vec<String> =
+            named.map(|row| format!("#{} {}", row.first().id, place(row.first()))).collect();
+        let more = match rows.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Some(format!("locks of this run: {}{more}", named.join(", ")))
     }
 
     fn locks(&self) -> impl Iterator<Item = &Lock> {
@@ -66,10 +88,15 @@ impl RunReport {
     }
 }
 
+/// The number in `#3`.
+fn number(pattern: &str) -> Option<u64> {
+    pattern.strip_prefix('#')?.parse().ok()
+}
+
 fn matches(lock: &Lock, pattern: &str) -> bool {
+    let part = format!("*{pattern}*");
     let names = [place(lock), format!("#{}", lock.id)];
-    words(lock).any(|word| word.contains(pattern))
-        || names.iter().any(|name| name.contains(pattern))
+    words(lock).any(|word| is_match(word, &part)) || names.iter().any(|name| is_match(name, &part))
 }
 
 /// The words that a report prints of a lock.

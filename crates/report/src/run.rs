@@ -11,12 +11,14 @@ mod cycles;
 mod join;
 mod seen;
 mod spans;
+mod thread;
 
 pub use blamed::{Blame, Blamed, BlamedKind, GAINS, PathTaken, RankedBy, WaitedIn};
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
 pub use join::Join;
 pub use seen::{AttachedTo, Clock, Holds, Source};
 pub use spans::{SpanGroup, SpanKind, SpanPart, Spans};
+pub use thread::Thread;
 
 use crate::facts::LoadFacts;
 use serde::{Deserialize, Serialize};
@@ -462,71 +464,6 @@ pub struct Frame {
     pub module: Option<String>,
     /// Address within the module, as hexadecimal text.
     pub address: String,
-}
-
-/// One thread.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Thread {
-    /// Thread id.
-    pub tid: u32,
-    /// Name at its end.
-    pub name: String,
-    /// From its start to its end, or to the end of the run; none if its start was not recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lived_ns: Option<u64>,
-    /// Time on a CPU.
-    pub cpu_ns: Option<u64>,
-    /// The part of `cpu_ns` in the program's own code and its libraries.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user_ns: Option<u64>,
-    /// The part of `cpu_ns` in the kernel.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub system_ns: Option<u64>,
-    /// Time runnable but not running.
-    pub runnable_ns: Option<u64>,
-    /// Switches because the thread waited.
-    pub voluntary_switches: Option<u64>,
-    /// Switches because the scheduler took its CPU.
-    pub involuntary_switches: Option<u64>,
-    /// Switches because the scheduler preempted it.
-    pub migrations: Option<u64>,
-    /// Its acquisitions, of all locks, that did not succeed at the first try.
-    #[serde(default)]
-    pub blocked: Option<u64>,
-    /// Its total wait for all locks.
-    #[serde(default)]
-    pub wait_ns: Option<u64>,
-    /// The part of `wait_ns` at locks of class contention or gate. The rest is waiting for work, for a turn or unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contention_wait_ns: Option<u64>,
-    /// Its total wait for other threads to end.
-    #[serde(default)]
-    pub joined_ns: Option<u64>,
-    /// The rest of its life: it neither ran, nor was runnable, nor was in a wait that was seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub other_wait_ns: Option<u64>,
-}
-
-impl Thread {
-    /// Divides `cpu_ns` as the kernel's figures for user and system time are divided: their sum may be coarser.
-    pub fn divide_cpu(&mut self, user: u64, system: u64) {
-        let Some(cpu_ns) = self.cpu_ns.filter(|_| user > 0 || system > 0) else { return };
-        let share = system as f64 / (user as f64 + system as f64);
-        let system_ns = (cpu_ns as f64 * share) as u64;
-        self.system_ns = Some(system_ns.min(cpu_ns));
-        self.user_ns = Some(cpu_ns.saturating_sub(system_ns));
-    }
-
-    /// Its waiting at locks that others held: all of its waiting for locks if a version before 0.2.0 kept the run.
-    pub(crate) fn held_up_ns(&self) -> Option<u64> {
-        self.contention_wait_ns.or(self.wait_ns)
-    }
-
-    /// Its waiting for work, for a turn, for other threads to end, and what may be either.
-    pub(crate) fn work_wait_ns(&self) -> Option<u64> {
-        let work_ns = self.wait_ns?.saturating_sub(self.contention_wait_ns?);
-        Some(work_ns.saturating_add(self.joined_ns.unwrap_or(0)))
-    }
 }
 
 /// What the run saw and what it could not see.

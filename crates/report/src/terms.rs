@@ -171,6 +171,14 @@ pub const TERMS: &[Group] = &[
                 "other",
                 "the rest of its life: it slept, waited for I/O, or for locks that were not seen; and for a CPU, if that is unknown",
             ),
+            (
+                "at the end",
+                "how long its wait had lasted that was in progress when the run ended; shown if there is one",
+            ),
+            (
+                "its time",
+                "the same as a bar, as long as its life; waiting for locks has that in a deadlock too, and all other waiting is one part",
+            ),
             ("blocked", "how often it waited"),
             ("own", "context switches because it slept"),
             ("forced", "context switches because it was preempted"),

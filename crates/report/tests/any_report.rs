@@ -272,6 +272,7 @@ impl Dice {
                         user_ns: self.maybe(Dice::number),
                         system_ns: self.maybe(Dice::number),
                         other_wait_ns: self.maybe(Dice::number),
+                        unfinished_ns: self.maybe(Dice::number),
                         cpu_ns: self.maybe(Dice::number),
                         runnable_ns: self.maybe(Dice::number),
                         wait_ns: self.maybe(Dice::number),
@@ -314,6 +315,7 @@ fn every_form_of_any_report() {
             top: random.below(5) as usize,
             colour: false,
             width: random.below(150) as usize,
+            utf8: random.below(2) == 0,
         };
         let text = terminal::render(&report, &options);
         let steers = |c: char| c.is_control() && c != '\n';

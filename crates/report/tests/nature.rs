@@ -218,7 +218,7 @@ fn waits_for_another_process_are_said_to_have_no_known_cause() {
     let waits: &[(u32, &[&str], u64)] = &[(WAITED, postgres, 1_000_000)];
     let report = run_of(SEMAPHORE, postgres, waits, Facts { wall_ns: 600_000, ..facts() });
     assert_eq!(report.culprits, []);
-    let text = terminal::render(&report, &Options { top: 10, colour: false, width: 120 });
+    let text = terminal::render(&report, &Options { width: 120, ..Options::default() });
     let page = uncontended_report::html::run_page(&report);
     for words in
         ["100 % of that waiting has no known cause", "who made threads wait for #0 was not seen"]
@@ -368,7 +368,7 @@ fn the_report_says_who_passes_it_on() {
         run_of(kind, waiter, wakeups, Facts { wall_ns: 500_000, ..facts() })
     };
     let text = |report: &RunReport| {
-        terminal::render(report, &Options { top: 10, colour: false, width: 100 })
+        terminal::render(report, &Options { width: 100, ..Options::default() })
     };
     let condition = long(PASSED, CONDITION, &["mine"]);
     assert!(text(&condition).contains("passes #0 on"), "{}", text(&condition));
@@ -405,7 +405,7 @@ fn a_culprit_in_a_library_is_named_with_the_programs_own_code() {
     report.culprits[0].stack =
         vec![allocate.clone(), own.clone(), common::frame("main", "sort.c", 90)];
     let text = |report: &RunReport| {
-        terminal::render(report, &Options { top: 10, colour: false, width: 120 })
+        terminal::render(report, &Options { width: 120, ..Options::default() })
     };
     assert!(
         text(&report).contains("sqlite3Malloc malloc.c:7 ← fill sort.c:40"),

@@ -128,15 +128,31 @@ fn a_lock_matches_by_all_its_words() {
         report.keep_matching(pattern);
         report.processes[0].locks.iter().map(|lock| lock.id).collect::<Vec<_>>()
     };
-    for pattern in ["queue_insert", "#1", "queue_insert sort.c:3301", "mutex", "sortlines_thread"] {
+    for pattern in [
+        "queue_insert",
+        "#1",
+        "queue_insert sort.c:3301",
+        "mutex",
+        "sortlines_thread",
+        "queue*sort.c",
+        "*_insert",
+        "q*e*1",
+    ] {
         assert_eq!(kept(pattern), [1], "{pattern}");
     }
+    assert_eq!(kept("*"), [1, 9]);
+    assert_eq!(kept("#*"), [1, 9]);
     assert_eq!(kept("other"), [9]);
     assert_eq!(kept("contention"), [1, 9]);
     for (pattern, remedy) in [
         ("queue_isnert", "did you mean 'queue_insert'?"),
         ("Mutex", "did you mean 'mutex'?"),
-        ("nothing of the kind", "locks of this run: queue_insert sort.c:3301, other sort.c:3309"),
+        (
+            "nothing of the kind",
+            "locks of this run: #1 queue_insert sort.c:3301, #9 other sort.c:3309",
+        ),
+        ("queue*of", "locks of this run: #1 queue_insert sort.c:3301, #9 other sort.c:3309"),
+        ("#99", "locks of this run: #1 queue_insert sort.c:3301, #9 other sort.c:3309"),
     ] {
         assert_eq!(report().without_match(pattern).as_deref(), Some(remedy));
         let mut none = report();
@@ -149,6 +165,31 @@ fn a_lock_matches_by_all_its_words() {
         );
     }
     assert_eq!(run(&["true"]).without_match("x"), None, "no locks, nothing to match");
+}
+
+/// `#1` is not `#10`; and it is all locks of the row that is called so.
+#[test]
+fn a_number_is_of_one_row() {
+    let mut report = run(&["p"]);
+    let locks =
+        vec![lock(1, Kind::Mutex, "a"), lock(10, Kind::Spin, "b"), lock(11, Kind::Spin, "c")];
+    report.processes = vec![process(7, locks, vec![])];
+    report.keep_matching("#1");
+    assert_eq!(report.processes[0].locks.iter().map(|lock| lock.id).collect::<Vec<_>>(), [1]);
+
+    let mut report = run(&["p"]);
+    let mut locks: Vec<Lock> = [1, 2, 3].map(|id| lock(id, Kind::Mutex, "same")).into();
+    let site = locks[0].site.clone();
+    locks.iter_mut().for_each(|lock| lock.site.clone_from(&site));
+    locks[1].acquisitions += 1;
+    report.processes = vec![process(7, locks, vec![])];
+    let name = rows::rows(&report)[0].first().id;
+    let kept = |pattern: &str| {
+        let mut report = report.clone();
+        report.keep_matching(pattern);
+        report.processes[0].locks.len()
+    };
+    assert_eq!((kept(&format!("#{name}")), kept("#3")), (3, 1));
 }
 
 /// A culprit's lock is named as the table names its row.
@@ -179,7 +220,7 @@ fn a_long_wait_for_a_threads_end_is_said() {
         report.processes = vec![process(7, vec![], vec![thread(7, "main")])];
         report.processes[0].joins =
             vec![Join { tid: 7, of: 8, name: "worker".to_owned(), body, wait_ns }];
-        render(&report, &Options { top: 10, colour: false, width: 200 })
+        render(&report, &Options { width: 200, ..Options::default() })
     };
     let said =
         "Longest wait for a thread's end: 10.0 ms, of thread 7 for 8 (worker, work pool.c:9).";
@@ -204,7 +245,7 @@ fn in_how_many_waits_threads_slept_is_said_as_far_as_known() {
         let waiter =
             Thread { blocked: Some(800), voluntary_switches: Some(1_500), ..thread(7, "t") };
         report.processes = vec![process(7, locks, vec![waiter])];
-        let text = render(&report, &Options { top: 10, colour: false, width: 200 });
+        let text = render(&report, &Options { width: 200, ..Options::default() });
         let rows = rows::rows(&report);
         let [row] = &rows[..] else { panic!("one row: {rows:?}") };
         (row.slept.share(), text)
@@ -223,6 +264,10 @@ fn in_how_many_waits_threads_slept_is_said_as_far_as_known() {
     assert_eq!(share, Some(320.0 / 480.0));
     assert!(text.contains("of 800 waits, asleep in at least 320 of them"), "{text}");
     assert!(!text.contains("own switches in all"), "with 800 waits, perhaps for them: {text}");
+    let all = of(vec![waits(1, Some(400), None)]).1;
+    assert!(all.contains("of 400 waits, asleep in all of them"), "{all}");
+    let none = of(vec![waits(1, Some(0), None)]).1;
+    assert!(none.contains("of 400 waits, asleep in none of them"), "{none}");
     let (share, text) = of(vec![waits(1, None, None), waits(2, None, None)]);
     assert_eq!(share, None);
     assert!(!text.contains("slept") && !text.contains("asleep"), "{text}");

@@ -31,6 +31,19 @@ fn a_run_that_saw_nothing_says_why() {
 }
 
 #[test]
+fn a_run_without_waits_says_so() {
+    let last = |report: &RunReport| render(report, &plain()).lines().last().unwrap().to_owned();
+    let mut report = run(&["program"]);
+    report.processes = vec![process(1, vec![lock(1, Kind::Mutex, "calm")], vec![])];
+    assert_eq!(last(&report), "Findings  none: no thread waited for a lock");
+    report.coverage.futex_share_unaccounted = Some(0.5);
+    assert_eq!(last(&report), "Findings  none", "the kernel saw threads wait");
+    report.coverage.futex_share_unaccounted = None;
+    report.processes[0].locks[0].wait_ns = times(&[9 * US]);
+    assert_eq!(last(&report), "Findings  none");
+}
+
+#[test]
 fn sort_on_three_widths() {
     let report = sort();
     check("sort_100", &report, &plain());
@@ -188,6 +201,18 @@ fn locks_taken_in_two_orders_are_shown_with_both_stacks() {
     let page = uncontended_report::html::run_page(&report);
     for text in ["Lock order inversion", "lock_account", "1,234 other sets", "9 acquisitions"] {
         assert!(page.contains(text), "{text}");
+    }
+    // A read-write lock has two rows and one number.
+    let side = |id, kind| Lock { address: "0x77".into(), ..lock(id, kind, "table") };
+    let mut sides = report.clone();
+    sides.processes[0].locks.extend([side(4, Kind::RwlockWrite), side(5, Kind::RwlockRead)]);
+    let threads = vec![nested(11, 5, 1), nested(12, 1, 4)];
+    sides.lock_order.as_mut().unwrap().inversions = vec![inversion(0, threads)];
+    let text = render(&sides, &plain());
+    let place = "lock #4 (table sort.c:3304)";
+    for part in [format!("held {place} to read, taken in"), format!("and took {place} to write in")]
+    {
+        assert!(text.contains(&part), "{part}: {text}");
     }
     let order = report.lock_order.as_mut().unwrap();
     let three = || vec![nested(11, 1, 2), nested(12, 2, 3), nested(13, 3, 1)];

@@ -24,7 +24,7 @@ fn every_column_is_explained() {
         })
         .collect();
     report.processes.push(process(2, locks, vec![thread(2, "other")]));
-    let shown = render(&report, &Options { top: 10, colour: false, width: 400 });
+    let shown = render(&report, &Options { width: 400, ..Options::default() });
     let heads = |first: &'static str| {
         shown
             .lines()

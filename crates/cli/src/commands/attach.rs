@@ -1,8 +1,10 @@
 //! `unc attach`: reports where the threads of running processes wait.
 
+use super::flags::ViewFlags;
 use crate::attach::{self, MOST};
 use crate::console::complain;
 use crate::run::plan::{Plan, Refusal};
+use crate::view::refuse_stdout;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,37 +25,20 @@ never stopped or changed. Needs root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE an
 Not seen: acquisitions that did not wait, how long locks are held, spinning. Processes that it starts meanwhile are not \
 watched; one that executes another program is watched up to then.
 
+FILE may be `-`, standard output, except of --trace.
+
 Exit status: 0, or 125 if `unc` failed. The report is the one of `unc run`; `unc help terms` explains its words.";
 
 /// Report where the threads of running processes wait, seen from the kernel
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Write the report as JSON (schema uncontended.run/1)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write the report as a self-contained HTML page
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Write the report as text, instead of printing it
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
     /// Keep the record, for `unc report`
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Stop watching after this long (500ms, 10s, 2m)
     #[arg(long = "for", value_name = "DURATION", value_parser = read::duration)]
     limit: Option<Duration>,
-    /// Show only locks whose number (#3), kind, class, code or address matches PATTERN
-    #[arg(long, value_name = "PATTERN")]
-    only: Option<String>,
-    /// Name locks and stacks by the code outside functions, files and modules that match PATTERN, in which `*` stands
-    /// for any characters (repeatable)
-    #[arg(long, value_name = "PATTERN")]
-    skip_frames: Vec<String>,
-    /// Show the N costliest locks
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    top: usize,
     /// Do not add this report to `unc history`
     #[arg(long)]
     no_history: bool,
@@ -61,8 +46,18 @@ pub(crate) struct Arguments {
     #[arg(long)]
     quiet: bool,
     /// The processes
-    #[arg(required = true, value_name = "PID")]
+    #[arg(required = true, value_name = "PID", value_parser = pid)]
     pids: Vec<u32>,
+    #[command(flatten)]
+    view: ViewFlags,
+}
+
+fn pid(text: &str) -> Result<u32, String> {
+    let is_there = |&pid: &u32| pid > 0;
+    text.parse()
+        .ok()
+        .filter(is_there)
+        .ok_or_else(|| "give a PID; `pgrep NAME` finds them".to_owned())
 }
 
 impl Arguments {
@@ -77,6 +72,7 @@ impl Arguments {
     }
 
     fn attach(self) -> Result<(), Refusal> {
+        refuse_stdout(&[("--trace", self.trace.as_deref())], "a record does not go to stdout")?;
         let mut pids = self.pids;
         pids.sort_unstable();
         pids.dedup();
@@ -93,23 +89,13 @@ impl Arguments {
             delay: None,
             holds: Holds::None,
             lock_order: false,
-            json: self.json.map(or_stdout),
-            html: self.html.map(or_stdout),
-            report: self.report.map(or_stdout),
+            view: self.view.plan(),
             trace: self.trace,
-            only: self.only,
-            skip_frames: self.skip_frames,
             span: None,
-            top: self.top,
             no_history: self.no_history,
             quiet: self.quiet,
             load: None,
         };
         attach::attach(&plan, &pids)
     }
-}
-
-/// `-` stands for standard output, which no program of the user's has here.
-fn or_stdout(path: PathBuf) -> PathBuf {
-    if path.as_os_str() == "-" { "/dev/stdout".into() } else { path }
 }

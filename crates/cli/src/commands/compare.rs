@@ -11,6 +11,7 @@ use uncontended_decide::plan::compare::{Commands, Source, parameters};
 use uncontended_decide::plan::{ComparePlan, Plan as _};
 use uncontended_decide::question::Claim;
 use uncontended_decide::value;
+use uncontended_figures::read::whole;
 
 /// Decide whether one command is better or worse than another
 ///
@@ -39,11 +40,11 @@ pub(crate) struct Flags {
     higher_is_better: bool,
     /// Runs of each command in a block; their medians are compared
     #[arg(long, allow_hyphen_values = true,
-        value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+        value_name = "K", default_value_t = 1, value_parser = whole::<u64>(1..=1000))]
     block: u64,
     /// The number of the command to compare the others with
     #[arg(long, allow_hyphen_values = true,
-        value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+        value_name = "N", default_value_t = 1, value_parser = whole::<u64>(1..=u64::MAX))]
     baseline: u64,
     /// Compare with the runs in the log of an earlier trial: these are not interleaved, so drift of the machine counts
     /// as a difference
@@ -71,7 +72,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "STEP", default_value = "1", requires = "parameter_scan")]
     parameter_step_size: String,
     /// Seed of the random order [default: from the system]
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<u64>(0..=u64::MAX))]
     seed: Option<u64>,
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys,
     /// and one max-error for the whole file

@@ -2,6 +2,7 @@
 
 use crate::deliver::Forms;
 use crate::settings;
+use crate::view::View;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use uncontended_decide::question::{Claim, Decider};
 use uncontended_decide::suite::DEFAULT_ERROR;
 use uncontended_decide::value;
 use uncontended_figures::progress::Line;
+use uncontended_figures::read::whole;
 
 /// Flags that belong to one property of a suite, and so conflict with `--suite`.
 pub(crate) const OF_ONE_PROPERTY: [&str; 16] = [
@@ -99,7 +101,7 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "COMMAND")]
     pub(crate) cleanup: Option<String>,
     /// Warm-up runs of each command, made first and not counted
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(0..=u64::MAX))]
     pub(crate) warmup: u64,
     /// Kill a run that takes longer, with all its children; the run counts as failed
     #[arg(long, value_name = "TIME", value_parser = value::duration, allow_hyphen_values = true)]
@@ -132,7 +134,7 @@ pub(crate) struct StopFlags {
     #[arg(long, value_name = "E", value_parser = value::rate, allow_hyphen_values = true)]
     pub(crate) max_error: Option<f64>,
     /// Give up (undecided) after this many runs of each command
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u64>(1..=u64::MAX))]
     pub(crate) max_runs: Option<u64>,
     /// Give up (undecided) after this time; a run in progress may take until twice the time
     #[arg(long, value_name = "TIME", value_parser = value::duration, allow_hyphen_values = true)]
@@ -208,5 +210,45 @@ impl StopFlags {
             max_time: self.max_time,
             log: self.log.clone(),
         }
+    }
+}
+
+/// What of a report is shown, and where it goes: the same for every command that reports on a run.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Report")]
+pub(crate) struct ViewFlags {
+    /// Write the report as text, instead of printing it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Write the report as JSON (schema uncontended.run/1)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the report as a self-contained HTML page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write total waits by stack, in the folded format of flame graphs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) folded: Option<PathBuf>,
+    /// Write the newest waits, holds and spans of each thread as a trace for Perfetto
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perfetto: Option<PathBuf>,
+    /// Show only locks of this number (#3), or whose kind, class, code or address contains PATTERN, in which `*` stands
+    /// for any characters
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) only: Option<String>,
+    /// Name locks and stacks by the code outside functions, files and modules that match PATTERN, in which `*` stands
+    /// for any characters (repeatable)
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) skip_frames: Vec<String>,
+    /// Show the N costliest locks
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>(1..=u64::MAX))]
+    pub(crate) top: usize,
+}
+
+impl ViewFlags {
+    /// The same as plain data.
+    pub(crate) fn plan(self) -> View {
+        let ViewFlags { report, json, html, folded, perfetto, only, skip_frames, top } = self;
+        View { report, json, html, folded, perfetto, only, skip_frames, top }
     }
 }

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use uncontended_decide::Failure;
+use uncontended_figures::read::whole;
 use uncontended_report::history::{History, HistoryError, diff};
 use uncontended_report::{html, terminal};
 
@@ -33,7 +34,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Show the N newest runs
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>(1..=u64::MAX))]
     top: usize,
 }
 
@@ -51,7 +52,7 @@ enum What {
         #[arg(long, value_name = "FILE")]
         html: Option<PathBuf>,
         /// Show the N costliest locks
-        #[arg(long, value_name = "N", default_value_t = 10)]
+        #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>(1..=u64::MAX))]
         top: usize,
     },
     /// Show what changed from one run to another
@@ -66,7 +67,7 @@ enum What {
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
         /// Show the N locks that changed most
-        #[arg(long, value_name = "N", default_value_t = 10)]
+        #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>(1..=u64::MAX))]
         top: usize,
     },
 }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use uncontended_decide::plan::{PermutePlan, Plan as _};
 use uncontended_decide::value;
+use uncontended_figures::read::whole;
 
 /// Test whether B is higher than A by more than chance explains, by an exact permutation test
 ///
@@ -39,13 +40,13 @@ pub(crate) struct Flags {
     max_error: f64,
     /// Give up (undecided) after this many resamples
     #[arg(long, allow_hyphen_values = true,
-        value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+        value_name = "N", default_value_t = 1_000_000, value_parser = whole::<u64>(1..=u64::MAX))]
     max_runs: u64,
     /// Give up (undecided) after this time
     #[arg(long, value_name = "TIME", value_parser = value::duration, allow_hyphen_values = true)]
     max_time: Option<Duration>,
     /// Seed of the resampling [default: from the system]
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<u64>(0..=u64::MAX))]
     seed: Option<u64>,
     /// Keep the question and the values in a log that `unc verdict` reads
     #[arg(long, value_name = "FILE")]

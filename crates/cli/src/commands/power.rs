@@ -13,7 +13,7 @@ use uncontended_decide::power::{self, Comparison, Forecast, Simulation};
 use uncontended_decide::question::{Permute, Slo};
 use uncontended_decide::seed;
 use uncontended_decide::value;
-use uncontended_figures::read;
+use uncontended_figures::read::{self, whole};
 
 pub(crate) use uncontended_decide::power::SCHEMA;
 
@@ -44,10 +44,10 @@ struct Common {
     max_error: f64,
     /// Simulated trials
     #[arg(long, value_name = "N", default_value_t = 1000,
-          value_parser = clap::value_parser!(u64).range(1..=1_000_000), allow_hyphen_values = true)]
+          value_parser = whole::<u64>(1..=1_000_000), allow_hyphen_values = true)]
     simulations: u64,
     /// Seed of the simulation [default: from the system]
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<u64>(0..=u64::MAX))]
     seed: Option<u64>,
     /// Write the plan as JSON (`-` for stdout)
     #[arg(long, value_name = "FILE")]
@@ -70,7 +70,7 @@ struct SloFlags {
     at: f64,
     /// The budget, in runs
     #[arg(long, value_name = "N", default_value_t = 10_000,
-          value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
+          value_parser = whole::<u64>(1..=u64::MAX), allow_hyphen_values = true)]
     max_runs: u64,
     #[command(flatten)]
     common: Common,
@@ -92,7 +92,7 @@ struct CompareFlags {
     spread: f64,
     /// The budget, in runs of each command
     #[arg(long, value_name = "N", default_value_t = 1000,
-          value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
+          value_parser = whole::<u64>(1..=u64::MAX), allow_hyphen_values = true)]
     max_runs: u64,
     #[command(flatten)]
     common: Common,
@@ -102,7 +102,7 @@ struct CompareFlags {
 struct PermuteFlags {
     /// Values in each group
     #[arg(long, value_name = "N",
-          value_parser = clap::value_parser!(u64).range(2..=1_000_000), allow_hyphen_values = true)]
+          value_parser = whole::<u64>(2..=1_000_000), allow_hyphen_values = true)]
     size: u64,
     /// The assumed true shift of B above A, in standard deviations
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
@@ -121,7 +121,7 @@ struct PermuteFlags {
     or_below: Option<f64>,
     /// The budget, in resamples
     #[arg(long, value_name = "N", default_value_t = 10_000,
-          value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
+          value_parser = whole::<u64>(1..=u64::MAX), allow_hyphen_values = true)]
     max_runs: u64,
     #[command(flatten)]
     common: Common,

@@ -1,9 +1,11 @@
 //! `unc run`: runs a program under the observer and reports where its threads waited.
 
+use super::flags::ViewFlags;
 use crate::console::complain;
 use crate::run::load::LoadPlan;
 use crate::run::plan::{Plan, Refusal};
 use crate::run::session;
+use crate::view::refuse_stdout;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -40,15 +42,6 @@ Exit status: the program's own, or with --load the load's; 128 + N if signal N e
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Write the report as JSON (schema uncontended.run/1)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write the report as a self-contained HTML page
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Write the report as text, instead of printing it
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
     /// Keep the record, for `unc report`
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -64,19 +57,9 @@ pub(crate) struct Arguments {
     /// Start recording this long after its start
     #[arg(long, value_name = "DURATION", value_parser = read::duration)]
     delay: Option<Duration>,
-    /// Show only locks whose number (#3), kind, class, code or address matches PATTERN
-    #[arg(long, value_name = "PATTERN")]
-    only: Option<String>,
-    /// Name locks and stacks by the code outside functions, files and modules that match PATTERN, in which `*` stands
-    /// for any characters (repeatable)
-    #[arg(long, value_name = "PATTERN")]
-    skip_frames: Vec<String>,
     /// Follow the calls of FUNCTION in the program: what the slowest 1 % waited for, and the median ones (needs root)
     #[arg(long, value_name = "FUNCTION")]
     span: Option<String>,
-    /// Show the N costliest locks
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    top: usize,
     /// Record how long locks are held for every hold, not only where a thread waited (a clock reading more per hold)
     #[arg(long)]
     all_holds: bool,
@@ -100,10 +83,15 @@ pub(crate) struct Arguments {
         value_name = "PROGRAM"
     )]
     command: Vec<OsString>,
+    #[command(flatten)]
+    view: ViewFlags,
 }
 
 impl Arguments {
     fn plan(self) -> Result<Plan, Failure> {
+        let view = self.view.plan();
+        let written = [&view.named()[..], &[("--trace", self.trace.as_deref())]].concat();
+        refuse_stdout(&written, "stdout belongs to the program")?;
         Ok(Plan {
             command: self.command,
             limit: self.limit,
@@ -114,14 +102,9 @@ impl Arguments {
                 (false, false) => Holds::Waited,
             },
             lock_order: self.lock_order,
-            json: self.json,
-            html: self.html,
-            report: self.report,
+            view,
             trace: self.trace,
-            only: self.only,
-            skip_frames: self.skip_frames,
             span: self.span,
-            top: self.top,
             no_history: self.no_history,
             quiet: self.quiet,
             load: self.load.map(|client| load(&client, self.ready.as_deref())).transpose()?,
@@ -129,9 +112,7 @@ impl Arguments {
     }
 
     pub(crate) fn execute(self) -> ExitCode {
-        let outcome = refuse_flag(&self)
-            .and_then(|()| refuse_stdout(&self))
-            .and_then(|()| session::run(&self.plan()?));
+        let outcome = refuse_flag(&self).and_then(|()| session::run(&self.plan()?));
         match outcome {
             Ok(status) => ExitCode::from(status),
             Err(refusal) => {
@@ -167,20 +148,4 @@ fn load(client: &str, ready: Option<&str>) -> Result<LoadPlan, Failure> {
     };
     let ready = ready.map(|line| command("--ready", line)).transpose()?;
     Ok(LoadPlan { ready, client: command("--load", client)? })
-}
-
-fn refuse_stdout(arguments: &Arguments) -> Result<(), Refusal> {
-    let outputs = [
-        ("--json", &arguments.json),
-        ("--html", &arguments.html),
-        ("--report", &arguments.report),
-        ("--trace", &arguments.trace),
-    ];
-    for (flag, path) in outputs {
-        if path.as_ref().is_some_and(|path| path.as_os_str() == "-") {
-            let cause = format!("{flag} - is refused: stdout belongs to the program");
-            return Err(Failure::new(cause, "name a file instead; /dev/stderr is one").into());
-        }
-    }
-    Ok(())
 }

@@ -73,6 +73,14 @@ impl FutexWatch {
         }
     }
 
+    /// Forgets what has been counted up to now, and the waits in progress, which the observer does not see either.
+    pub(crate) fn begin(&mut self) {
+        self.look();
+        self.waiting.clear();
+        self.sites.clear();
+        self.threads.clear();
+    }
+
     /// Reads the mapped files of `pids` again: libraries may have been loaded.
     pub(crate) fn look_at_files(&mut self, pids: impl IntoIterator<Item = u32>) {
         for pid in pids {

@@ -2,8 +2,9 @@
 //!
 //! # Contract
 //! An unwritable file is reported before the program runs. An existing file keeps its content until the new content is
-//! written; a file created by [`Output::open`] is removed if nothing was ever written to it.
+//! written; a file created by [`Output::open`] is removed if nothing was ever written to it. `-` is standard output.
 
+use crate::files::{unless_closed, why};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,19 +14,27 @@ use uncontended_decide::Failure;
 #[derive(Debug)]
 pub(crate) struct Output {
     path: PathBuf,
-    file: File,
+    /// None for standard output.
+    file: Option<File>,
     untouched: bool,
 }
 
 impl Output {
     /// Opens `path` for writing.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        if path == Path::new("-") {
+            return Ok(Output { path: path.to_owned(), file: None, untouched: false });
+        }
         let existed = path.exists();
         let mut options = OpenOptions::new();
         match options.write(true).create(true).truncate(false).open(path) {
-            Ok(file) => Ok(Output { path: path.to_owned(), file, untouched: !existed }),
+            Ok(file) => Ok(Output { path: path.to_owned(), file: Some(file), untouched: !existed }),
             Err(error) => Err(Failure::new(
-                format!("{} cannot be written: {error}; nothing was started", path.display()),
+                format!(
+                    "{} cannot be written: {}; nothing was started",
+                    path.display(),
+                    why(&error)
+                ),
                 "name a file in a directory that exists and that you may write to",
             )),
         }
@@ -36,20 +45,23 @@ impl Output {
         self.untouched = false;
         self.replace(content).map_err(|error| {
             Failure::new(
-                format!("{} could not be written: {error}", self.path.display()),
-                "the program ran undisturbed, but this file is incomplete",
+                format!("{} could not be written: {}", self.path.display(), why(&error)),
+                "this file is incomplete; nothing else is affected",
             )
         })
     }
 
     fn replace(&mut self, content: &[&[u8]]) -> io::Result<()> {
-        if self.file.metadata()?.is_file() {
-            self.file.set_len(0)?;
+        let Some(file) = &mut self.file else {
+            return unless_closed(std::io::stdout().write_all(&content.concat()));
+        };
+        if file.metadata()?.is_file() {
+            file.set_len(0)?;
         }
         for part in content {
-            self.file.write_all(part)?;
+            file.write_all(part)?;
         }
-        self.file.flush()
+        file.flush()
     }
 }
 

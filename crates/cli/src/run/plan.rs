@@ -1,7 +1,8 @@
-//! What `unc run` is to do, as plain data without flags.
+//! What `unc run` is to do.
 
 use super::load::LoadPlan;
 use super::record::Kinds;
+use crate::view::View;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,24 +22,14 @@ pub(crate) struct Plan {
     pub(crate) holds: Holds,
     /// Whether to record which locks are held while another is taken.
     pub(crate) lock_order: bool,
-    /// Where to write the report as JSON.
-    pub(crate) json: Option<PathBuf>,
-    /// Where to write it as a page.
-    pub(crate) html: Option<PathBuf>,
-    /// Where to write it as text, instead of the terminal.
-    pub(crate) report: Option<PathBuf>,
+    /// What of the report to show, and the files to write it to.
+    pub(crate) view: View,
     /// Where to keep the record.
     pub(crate) trace: Option<PathBuf>,
-    /// Shows only locks whose kind, address or code contains this.
-    pub(crate) only: Option<String>,
-    /// Patterns of functions, files and modules that implement locks.
-    pub(crate) skip_frames: Vec<String>,
     /// The function whose calls are watched.
     pub(crate) span: Option<String>,
     /// The load whose end ends the program.
     pub(crate) load: Option<LoadPlan>,
-    /// How many locks to show.
-    pub(crate) top: usize,
     /// Whether to leave the run out of the history.
     pub(crate) no_history: bool,
     /// Whether to print nothing.
@@ -53,8 +44,7 @@ impl Plan {
 
     /// Whether any report is shown, written or kept.
     pub(crate) fn wants_report(&self) -> bool {
-        let files = [&self.json, &self.html, &self.report, &self.trace];
-        !self.quiet || !self.no_history || files.into_iter().any(Option::is_some)
+        !self.quiet || !self.no_history || self.view.is_written() || self.trace.is_some()
     }
 }
 

@@ -16,11 +16,49 @@ use std::path::{Path, PathBuf};
 pub(crate) enum Missing {
     /// The file does not exist: exit status 127.
     NotFound,
-    /// The file exists but cannot be executed: exit status 126.
-    NotExecutable(&'static str),
+    /// The file exists but cannot be executed, for this reason: exit status 126.
+    NotExecutable(Unfit),
 }
 
-const UNSEARCHABLE: Missing = Missing::NotExecutable("its folder may not be searched");
+/// Why a file cannot be executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    /// It is a folder.
+    Folder,
+    /// Its folder may not be searched.
+    Unsearchable,
+    /// It is text to compile.
+    Source,
+    /// It is text for this interpreter.
+    Script(&'static str),
+    /// It may be a program, but may not be executed.
+    NotPermitted,
+}
+
+impl Unfit {
+    /// The cause, to follow "cannot be executed:", and the remedy for the file `name`.
+    pub(crate) fn words(self, name: &str) -> [String; 2] {
+        let (cause, remedy) = match self {
+            Unfit::Folder => ("it is a folder", "name a program or a script".to_owned()),
+            Unfit::Unsearchable => ("its folder may not be searched", String::new()),
+            Unfit::Source => (
+                "it is source code, not a program",
+                "compile it, and name the program that the compiler writes".to_owned(),
+            ),
+            Unfit::Script(interpreter) => (
+                "no execute permission is set on it",
+                format!("name its interpreter too: `{interpreter} {name}`"),
+            ),
+            Unfit::NotPermitted => (
+                "no execute permission is set on it",
+                format!("name a program or a script; if this is one: `chmod +x {name}`"),
+            ),
+        };
+        [cause.to_owned(), remedy]
+    }
+}
+
+const UNSEARCHABLE: Missing = Missing::NotExecutable(Unfit::Unsearchable);
 
 /// Finds the file to execute for `name`.
 pub(crate) fn find(name: &OsStr) -> Result<PathBuf, Missing> {
@@ -52,12 +90,29 @@ fn executable(path: &Path) -> Result<PathBuf, Missing> {
         Err(_) => return Err(Missing::NotFound),
     };
     if facts.is_dir() {
-        return Err(Missing::NotExecutable("it is a folder"));
+        return Err(Missing::NotExecutable(Unfit::Folder));
     }
     if facts.permissions().mode() & 0o111 == 0 {
-        return Err(Missing::NotExecutable("no execute permission is set on it"));
+        return Err(Missing::NotExecutable(unfit(path)));
     }
     Ok(path.to_owned())
+}
+
+/// Why a file without execute permission is none to execute: by its name, unless it begins as a program does.
+fn unfit(path: &Path) -> Unfit {
+    let head = head(path).unwrap_or_default();
+    if head.starts_with(b"\x7fELF") || head.starts_with(b"#!") {
+        return Unfit::NotPermitted;
+    }
+    match path.extension().and_then(OsStr::to_str) {
+        Some("c" | "cc" | "cpp" | "cxx" | "C" | "h" | "hpp" | "rs" | "go" | "java") => {
+            Unfit::Source
+        }
+        Some("py") => Unfit::Script("python3"),
+        Some("js" | "mjs" | "cjs") => Unfit::Script("node"),
+        Some("sh") => Unfit::Script("sh"),
+        _ => Unfit::NotPermitted,
+    }
 }
 
 /// Why the observer cannot be loaded into a program.
@@ -189,6 +244,23 @@ mod tests {
         assert_eq!(find(OsStr::new("")), Err(Missing::NotFound));
         assert!(matches!(find(OsStr::new("/")), Err(Missing::NotExecutable(_))));
         assert!(matches!(find(OsStr::new("/etc/passwd")), Err(Missing::NotExecutable(_))));
+    }
+
+    #[test]
+    fn source_code_is_told_from_a_program_without_permission() {
+        let folder = uncontended_testkit::Folder::new();
+        for (name, text, expected) in [
+            ("pool.cpp", "int main() {}", Unfit::Source),
+            ("main.rs", "fn main() {}", Unfit::Source),
+            ("tool.py", "print(1)", Unfit::Script("python3")),
+            ("tool2.py", "#!/usr/bin/python3", Unfit::NotPermitted),
+            ("tool", "no program", Unfit::NotPermitted),
+            ("tool.c", "\x7fELF", Unfit::NotPermitted),
+        ] {
+            let path = folder.file(name);
+            fs::write(&path, text).unwrap();
+            assert_eq!(find(OsStr::new(&path)), Err(Missing::NotExecutable(expected)), "{name}");
+        }
     }
 
     #[test]

@@ -12,9 +12,9 @@ use super::watches::Watches;
 use crate::attach;
 use crate::console::complain;
 use crate::emit;
-use crate::files::distinct;
 use crate::run::plan::{Plan, Refusal};
 use crate::symbols::ElfSymbols;
+use crate::view::Opened;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
@@ -74,7 +74,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         unrecorded: threads.unrecorded(),
         threads: threads.into_facts(),
         cost_ns_per_pair,
-        skip_frames: plan.skip_frames.clone(),
+        skip_frames: plan.view.skip_frames.clone(),
         load: schedule.load.as_ref().and_then(Load::facts),
         unobserved: obstacle.filter(|_| !is_seen).map(|obstacle| obstacle.reason().into()),
         futex: watches.futexes(symbols),
@@ -178,35 +178,27 @@ fn library(kinds: Kinds) -> std::io::Result<(Library, Option<f64>)> {
 /// The files named by flags.
 #[derive(Debug)]
 pub(crate) struct Outputs {
-    pub(crate) json: Option<Output>,
-    pub(crate) html: Option<Output>,
-    pub(crate) report: Option<Output>,
+    pub(crate) forms: Opened,
     pub(crate) trace: Option<Output>,
 }
 
 impl Outputs {
     pub(crate) fn open(plan: &Plan) -> Result<Self, Failure> {
-        let written = [
-            ("--json", plan.json.as_deref()),
-            ("--html", plan.html.as_deref()),
-            ("--report", plan.report.as_deref()),
-            ("--trace", plan.trace.as_deref()),
-        ];
-        distinct(&written, &[])?;
-        let open =
-            |path: &Option<std::path::PathBuf>| path.as_deref().map(Output::open).transpose();
-        Ok(Outputs {
-            json: open(&plan.json)?,
-            html: open(&plan.html)?,
-            report: open(&plan.report)?,
-            trace: open(&plan.trace)?,
-        })
+        let forms = plan.view.open(&[("--trace", plan.trace.as_deref())], &[])?;
+        Ok(Outputs { forms, trace: plan.trace.as_deref().map(Output::open).transpose()? })
     }
 }
 
 fn refusal(name: &OsStr, missing: &Missing) -> Refusal {
     let name = name.to_string_lossy();
     match missing {
+        Missing::NotFound if name.is_empty() => Refusal {
+            failure: Failure::new(
+                "the program's name is empty",
+                "name a program; is a variable of the command line unset?",
+            ),
+            status: 127,
+        },
         Missing::NotFound => Refusal {
             failure: Failure::new(
                 format!("{name}: no such program"),
@@ -214,13 +206,11 @@ fn refusal(name: &OsStr, missing: &Missing) -> Refusal {
             ),
             status: 127,
         },
-        Missing::NotExecutable(reason) => Refusal {
-            failure: Failure::new(
-                format!("{name} cannot be executed: {reason}"),
-                "name a program or a script",
-            ),
-            status: 126,
-        },
+        Missing::NotExecutable(reason) => {
+            let [cause, remedy] = reason.words(&name);
+            let cause = format!("{name} cannot be executed: {cause}");
+            Refusal { failure: Failure::new(cause, remedy), status: 126 }
+        }
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Watches {
     spans: Option<SpanWatch>,
     /// All futex waits of a program into which the observer cannot be loaded.
     outside: Option<Attach>,
+    /// Whether recording has begun.
+    has_begun: bool,
 }
 
 impl Watches {
@@ -35,11 +37,15 @@ impl Watches {
         let spans = plan.span.as_ref().map(|function| SpanWatch::open(function, program));
         let wants_share = plan.wants_report() && outside.is_none();
         let futexes = wants_share.then(FutexWatch::open).and_then(Result::ok);
-        Ok(Watches { futexes, spans: spans.transpose()?, outside })
+        Ok(Watches { futexes, spans: spans.transpose()?, outside, has_begun: false })
     }
 
-    /// Watches the process `pid` from outside, if that is the way.
+    /// Recording of the process `pid` begins: from outside, if that is the way.
     pub(crate) fn begin(&mut self, pid: u32) {
+        self.has_begun = true;
+        if let Some(futexes) = &mut self.futexes {
+            futexes.begin();
+        }
         if let Some(outside) = &mut self.outside {
             outside.begin(pid);
         }
@@ -72,9 +78,10 @@ impl Watches {
         }
     }
 
-    /// All futex waiting up to now, with names from `symbols`.
+    /// All futex waiting since recording began, with names from `symbols`.
     pub(crate) fn futexes(&mut self, symbols: &mut dyn Symbols) -> Option<FutexFacts> {
-        Some(self.futexes.as_mut()?.finish(clock::monotonic_ns(), symbols))
+        let futexes = self.futexes.as_mut().filter(|_| self.has_begun);
+        Some(futexes?.finish(clock::monotonic_ns(), symbols))
     }
 
     /// The calls that have ended, with times since `start_ns` (CLOCK_MONOTONIC).

@@ -5,7 +5,7 @@ use super::{outside, sum, threads};
 use crate::facts::{Facts, FutexFacts, Unrecorded};
 use crate::run::{Coverage, NotRecording, Process};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use uncontended_figures::{Dimension, given};
+use uncontended_figures::{Dimension, duration, given};
 use uncontended_trace::reader::Record;
 use uncontended_trace::setup::Holds;
 
@@ -89,7 +89,7 @@ pub(super) fn coverage(
     let from_kernel = record.from_kernel;
     let mut unseen = if from_kernel { outside::unseen(facts) } else { vec![ALWAYS.to_owned()] };
     unseen.extend(lacking(gaps, from_kernel));
-    if facts.delay_ns > 0 {
+    if facts.delay_ns > 0 && !is_too_late(facts) {
         let delay = given(facts.delay_ns as f64, Dimension::Time);
         unseen.push(format!("The first {delay} were not recorded (--delay)."));
     }
@@ -112,7 +112,7 @@ pub(super) fn coverage(
             share_unaccounted(futex, accounted)
         }
         None => {
-            unseen.extend((!from_kernel).then(|| NEEDS_ROOT.into()));
+            unseen.extend((!from_kernel && !is_too_late(facts)).then(|| NEEDS_ROOT.into()));
             None
         }
     };
@@ -213,6 +213,11 @@ fn not_recording_lines(programs: &[NotRecording]) -> Vec<String> {
     by_reason.into_iter().map(line).collect()
 }
 
+/// Whether the program ended before recording began.
+fn is_too_late(facts: &Facts) -> bool {
+    facts.delay_ns > 0 && facts.delay_ns >= facts.wall_ns
+}
+
 fn nothing_seen(
     facts: &Facts,
     processes: &[Process],
@@ -231,10 +236,12 @@ fn nothing_seen(
     if observed == 0 {
         return Some("Nothing was seen: the observer was not loaded (the program ended before, or cleared LD_PRELOAD).".into());
     }
-    if facts.delay_ns >= facts.wall_ns {
-        return Some(
-            "Nothing was seen: the program ended before recording began (--delay).".into(),
-        );
+    if is_too_late(facts) {
+        let delay = given(facts.delay_ns as f64, Dimension::Time);
+        let wall = duration(facts.wall_ns);
+        return Some(format!(
+            "Nothing was recorded: the program ended after {wall}, before recording began (--delay {delay})."
+        ));
     }
     if !not_recording.is_empty() || facts.other_users > 0 {
         return Some("Nothing was seen: the observed processes took no lock, and other processes did not record.".into());

@@ -23,7 +23,9 @@ pub(super) fn rows(
         let thread = threads.entry(seen.tid).or_insert_with(unsampled);
         complete(thread, seen, record.tick_ns);
         thread.lived_ns = lived_ns(record, image, seen, facts.wall_ns);
-        thread.other_wait_ns = other_wait_ns(thread, unfinished_ns(record, seen, facts.wall_ns));
+        let unfinished_ns = unfinished_ns(record, seen, facts.wall_ns);
+        thread.unfinished_ns = Some(unfinished_ns).filter(|&ns| ns > 0);
+        thread.other_wait_ns = other_wait_ns(thread, unfinished_ns);
     }
     threads.into_values().collect()
 }

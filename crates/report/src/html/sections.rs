@@ -110,7 +110,7 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
         let wait = row.wait.as_ref();
         cells.extend([
             time(wait, |t| t.total),
-            share(row.wait_share),
+            share(row.wait_share.map(|share| share.min(1.0))),
             time(wait, |t| t.p50),
             time(wait, |t| t.p99),
             time(wait, |t| t.max),
@@ -257,6 +257,8 @@ fn curve(times: &Distribution) -> Vec<(f64, f64)> {
     points
 }
 
+const UNFINISHED: &str = "waiting at the end";
+
 /// Where the threads' time went, with their figures.
 pub(super) fn threads(report: &RunReport) -> Markup {
     let mut threads: Vec<(u32, &Thread)> = Vec::new();
@@ -285,6 +287,7 @@ pub(super) fn threads(report: &RunReport) -> Markup {
         "waited for locks",
         "waited for work",
         "waited otherwise",
+        UNFINISHED,
         "blocked",
         "own switches",
         "forced switches",
@@ -293,9 +296,15 @@ pub(super) fn threads(report: &RunReport) -> Markup {
     let rows: Vec<Vec<Cell>> =
         threads.iter().take(TABLE_ROWS).map(|(pid, thread)| thread_cells(*pid, thread)).collect();
     let rest = threads.len().saturating_sub(TABLE_ROWS);
+    let is_finished = threads.iter().all(|(_, thread)| thread.unfinished_ns.is_none());
+    let is_constant = |heading: &str| match heading {
+        "pid" => report.processes.len() < 2,
+        UNFINISHED => is_finished,
+        _ => false,
+    };
     html! {
         (chart)
-        (without(&|heading| heading == "pid" && report.processes.len() < 2, &headings, rows))
+        (without(&is_constant, &headings, rows))
         @if rest > 0 { (left_out(&several(rest as u64, "more thread", "more threads"))) }
         @if let Some(join) = longest_join(report) { p { (join) } }
         @if let Some(switches) = own_switches(report) { p { (switches) } }
@@ -304,13 +313,17 @@ pub(super) fn threads(report: &RunReport) -> Markup {
 
 /// The parts of a thread's time: colour, name, nanoseconds.
 fn thread_parts(thread: &Thread) -> [(usize, &'static str, Option<u64>); 6] {
+    let otherwise = [thread.other_wait_ns, thread.unfinished_ns]
+        .into_iter()
+        .flatten()
+        .reduce(u64::saturating_add);
     [
         (4, "ran", thread.user_ns.or(thread.cpu_ns)),
         (1, "ran in the kernel", thread.system_ns),
         (5, "wanted a CPU", thread.runnable_ns),
         (0, "waited for locks", thread.held_up_ns()),
         (2, "waited for work", thread.work_wait_ns()),
-        (3, "waited otherwise", thread.other_wait_ns),
+        (3, "waited otherwise", otherwise),
     ]
 }
 
@@ -343,6 +356,7 @@ fn thread_cells(pid: u32, thread: &Thread) -> Vec<Cell> {
         duration(thread.held_up_ns()),
         duration(thread.work_wait_ns()),
         duration(thread.other_wait_ns),
+        duration(thread.unfinished_ns),
         count(thread.blocked),
         count(thread.voluntary_switches),
         count(thread.involuntary_switches),

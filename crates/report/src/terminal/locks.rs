@@ -2,7 +2,7 @@
 
 use super::{Options, heading, several};
 use crate::rows::{Row, class_name, kind_of, place};
-use crate::run::{Class, Distribution, Holds, RunReport};
+use crate::run::{Class, Distribution, Holds, Kind, RunReport};
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
 
@@ -25,7 +25,8 @@ const SLEPT: Shown =
 const WAIT: [Shown; 5] = [
     (Column::figure("total").of("wait"), |row| time(&row.wait, |wait| wait.total)),
     (Column::figure("of time").of("wait").goes(1), |row| {
-        row.wait_share.map_or_else(dash, figures::percent)
+        // A wait may contain time in which its thread wanted a CPU, which is not in the life that is divided by.
+        row.wait_share.map_or_else(dash, |share| figures::percent(share.min(1.0)))
     }),
     (Column::figure("p50").of("wait").goes(6), |row| time(&row.wait, |wait| wait.p50)),
     (Column::figure("p99").of("wait").goes(5), |row| time(&row.wait, |wait| wait.p99)),
@@ -57,7 +58,7 @@ pub(crate) fn holds(report: &RunReport) -> &'static str {
 
 /// The remark on the table.
 pub(crate) const REMARK: &str =
-    "by total wait; waiting for work (queue), a turn (hand-off) or at a gate may be intended";
+    "by total wait; that of a queue, a hand-off or a gate may be intended";
 
 /// All rows, without columns that tell nothing: one process, one lock per row, nothing but contention.
 pub(super) fn locks(report: &RunReport, rows: &[Row], options: &Options, paint: Paint) -> String {
@@ -66,15 +67,21 @@ pub(super) fn locks(report: &RunReport, rows: &[Row], options: &Options, paint: 
     }
     let heading = heading("Locks", REMARK, options, paint);
     let holds = HOLD.map(|(column, cell)| (column.of(holds(report)), cell));
+    let shown = &rows[..rows.len().min(options.top)];
+    // Only the kind tells the two rows of a read-write lock apart.
+    let has = |kind: Kind| shown.iter().any(|row| row.kind() == kind);
+    let kind = match has(Kind::RwlockRead) && has(Kind::RwlockWrite) {
+        true => (KIND.0.goes(0), KIND.1),
+        false => KIND,
+    };
     let columns: [&[Shown]; 5] = [
-        &[LOCK, PID, CLASS, KIND, WHERE, LOCKS, TAKEN, BLOCKED, SLEPT],
+        &[LOCK, PID, CLASS, kind, WHERE, LOCKS, TAKEN, BLOCKED, SLEPT],
         &WAIT,
         &IDLE,
         &holds,
         &USE,
     ];
     let columns = columns.concat();
-    let shown = &rows[..rows.len().min(options.top)];
     let mut table = Table::new(columns.iter().map(|(column, _)| column.clone()).collect());
     for row in shown {
         table.row(columns.iter().map(|(_, cell)| cell(row)));

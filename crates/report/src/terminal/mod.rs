@@ -8,6 +8,7 @@
 //! # Evidence
 //! `tests/terminal.rs`: whole reports compared with golden texts.
 
+mod bars;
 mod culprits;
 mod deadlocks;
 mod history;
@@ -38,12 +39,14 @@ pub struct Options {
     pub colour: bool,
     /// Columns of the terminal.
     pub width: usize,
+    /// Whether bars are drawn with block characters, or with ASCII.
+    pub utf8: bool,
 }
 
 impl Default for Options {
-    /// Ten rows, no colour, 100 columns.
+    /// Ten rows, no colour, 100 columns, UTF-8.
     fn default() -> Self {
-        Options { top: 10, colour: false, width: 100 }
+        Options { top: 10, colour: false, width: 100, utf8: true }
     }
 }
 
@@ -64,15 +67,19 @@ pub fn render(report: &RunReport, options: &Options) -> String {
     text
 }
 
-/// A section's heading: a name, and a remark on how to read it.
+/// A section's heading: a name, and a remark on how to read it, on lines of its own if it does not fit behind the name.
 fn heading(name: &str, remark: &str, options: &Options, paint: Paint) -> String {
-    let room = options.width.saturating_sub(figures::text::width(name) + 2);
-    let remark = if remark.is_empty() {
-        String::new()
-    } else {
-        format!("  {}", paint.dim(&fit(remark, room)))
-    };
-    format!("\n{}{remark}\n", paint.bold(name))
+    let name = format!("\n{}", paint.bold(name));
+    let room = options.width.saturating_sub(figures::text::width(&name) + 2);
+    if remark.is_empty() {
+        return format!("{name}\n");
+    }
+    if figures::text::width(remark) <= room {
+        return format!("{name}  {}\n", paint.dim(remark));
+    }
+    let lines: String = remark.split("  ").map(|part| wrap(part, "  ", options.width)).collect();
+    let lines = lines.lines().map(|line| format!("{}\n", paint.dim(line)));
+    format!("{name}\n{}", lines.collect::<String>())
 }
 
 fn head(report: &RunReport, options: &Options, paint: Paint) -> String {
@@ -221,11 +228,25 @@ pub(crate) fn about(report: &RunReport) -> String {
     pattern.map_or_else(String::new, |pattern| format!(" about the locks that match '{pattern}'"))
 }
 
+/// Whether any thread waited for a lock, to the end of the run or not.
+fn has_waits(report: &RunReport) -> bool {
+    let locks = report.processes.iter().flat_map(|process| &process.locks);
+    let mut waits = locks.map(|lock| lock.wait_ns.is_some() || lock.unfinished.is_some());
+    let is_unseen = report.coverage.futex_share_unaccounted.is_some_and(|share| share > 0.0);
+    waits.any(|waits| waits) || is_unseen
+}
+
 fn findings(report: &RunReport, options: &Options, paint: Paint) -> String {
     if report.findings.is_empty() {
         let is_inverted = report.lock_order.as_ref().is_some_and(|of| !of.inversions.is_empty());
         let but = if is_inverted { " of waiting; but threads may deadlock (above)" } else { "" };
-        let none = format!("none{}{but}", about(report));
+        let none = match &report.coverage.nothing_seen {
+            Some(_) => "none: nothing was seen (Coverage says why)".to_owned(),
+            None if report.only.is_none() && !is_inverted && !has_waits(report) => {
+                "none: no thread waited for a lock".to_owned()
+            }
+            None => format!("none{}{but}", about(report)),
+        };
         return format!("\n{}  {}", paint.bold("Findings"), wrap(&none, "", options.width));
     }
     let mut text = heading("Findings", "", options, paint);

@@ -1,28 +1,34 @@
-//! The table of threads: time on a CPU, time waiting, and time runnable without a CPU.
+//! The table of threads: time on a CPU, time waiting, and time runnable without a CPU, in figures and as a bar.
 
+use super::bars::{bar, legend};
 use super::{Options, heading, several};
 use crate::aggregate::sum;
 use crate::rows::{Slept, code};
 use crate::run::{Lock, RunReport, Thread};
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::{clean, wrap};
 
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column; 14] = [
     Column::figure("thread"),
     Column::figure("pid"),
     Column::elastic("name"),
     Column::figure("user").of("on CPU"),
-    Column::figure("system").of("on CPU").goes(1),
+    Column::figure("system").of("on CPU").goes(2),
     Column::figure("wanted CPU"),
     Column::figure("locks").of("waited for"),
     Column::figure("work").of("waited for"),
     Column::figure("other").of("waited for"),
-    Column::figure("blocked").goes(2),
-    Column::figure("own").of("switches").goes(1),
-    Column::figure("forced").of("switches").goes(1),
+    Column::figure(UNFINISHED).of("waited for"),
+    Column::word(BAR).goes(1),
+    Column::figure("blocked").goes(4),
+    Column::figure("own").of("switches").goes(3),
+    Column::figure("forced").of("switches").goes(3),
 ];
+const BAR: &str = "its time";
+const UNFINISHED: &str = "at the end";
 
 /// The threads: those that waited longest for locks that others held first, then those that ran most.
 pub(super) fn render_all(report: &RunReport, options: &Options, paint: Paint) -> String {
@@ -37,14 +43,27 @@ pub(super) fn render_all(report: &RunReport, options: &Options, paint: Paint) ->
         (Reverse((thread.held_up_ns(), thread.cpu_ns)), *pid, thread.tid)
     });
     let mut table = Table::new(COLUMNS.to_vec());
-    for &(pid, thread) in threads.iter().take(options.top) {
-        table.row(cells(pid, thread));
+    let stuck: HashSet<u32> =
+        report.deadlocks.iter().flat_map(|of| of.threads.iter().map(|thread| thread.tid)).collect();
+    let shown = &threads[..threads.len().min(options.top)];
+    let bar = |thread: &Thread| bar(thread, stuck.contains(&thread.tid), options.utf8);
+    let bars: Vec<String> = shown.iter().map(|(_, thread)| bar(thread)).collect();
+    for (&(pid, thread), bar) in shown.iter().zip(&bars) {
+        table.row(cells(pid, thread, bar));
+    }
+    if shown.iter().all(|(_, thread)| thread.unfinished_ns.is_none()) {
+        table.drop_column(UNFINISHED);
     }
     if report.processes.len() < 2 {
         table.drop_column("pid");
     }
     let mut text = heading("Threads", "by wait for locks, then time on a CPU", options, paint);
-    text.push_str(&table.text(options.width, paint));
+    let table = table.text(options.width, paint);
+    text.push_str(&table);
+    if table.lines().take(2).any(|line| line.contains(BAR)) {
+        let legend = legend(bars.iter().map(String::as_str), options.utf8);
+        text.push_str(&wrap(&legend, "  ", options.width));
+    }
     if threads.len() > options.top {
         let more = several((threads.len() - options.top) as u64, "more thread", "more threads");
         text.push_str(&format!("  and {more}\n"));
@@ -104,7 +123,7 @@ pub(crate) fn own_switches(report: &RunReport) -> Option<String> {
     (own >= MANY_SWITCHES && for_waits < own / 2).then(sentence)
 }
 
-fn cells(pid: u32, thread: &Thread) -> Vec<String> {
+fn cells(pid: u32, thread: &Thread, bar: &str) -> Vec<String> {
     let time = |ns: Option<u64>| ns.map_or_else(|| "–".to_owned(), figures::duration);
     let count = |number: Option<u64>| number.map_or_else(|| "–".to_owned(), figures::count);
     vec![
@@ -117,6 +136,8 @@ fn cells(pid: u32, thread: &Thread) -> Vec<String> {
         time(thread.held_up_ns()),
         time(thread.work_wait_ns()),
         time(thread.other_wait_ns),
+        time(thread.unfinished_ns),
+        bar.to_owned(),
         count(thread.blocked),
         count(thread.voluntary_switches),
         count(thread.involuntary_switches),

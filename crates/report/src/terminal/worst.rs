@@ -150,8 +150,13 @@ pub(crate) fn slept(row: &Row) -> String {
     if known == 0 || !is_lock {
         return String::new();
     }
-    let least = if known < row.blocked { "at least " } else { "" };
-    format!(", asleep in {least}{} of them", figures::count(slept))
+    let (least, waits) = (if known < row.blocked { "at least " } else { "" }, row.blocked);
+    match slept {
+        1 if waits == 1 => ", asleep".to_owned(),
+        _ if slept == waits => ", asleep in all of them".to_owned(),
+        0 if least.is_empty() => ", asleep in none of them".to_owned(),
+        _ => format!(", asleep in {least}{} of them", figures::count(slept)),
+    }
 }
 
 /// A maximum means little without the number of samples.

@@ -139,6 +139,7 @@ pub(crate) fn thread(tid: u32, name: &str) -> Thread {
         joined_ns: None,
         wait_ns: Some(300 * MS),
         contention_wait_ns: Some(280 * MS),
+        unfinished_ns: None,
         other_wait_ns: Some(1_973 * MS),
     }
 }

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use uncontended_decide::Failure;
 use uncontended_decide::{catch_interrupts, interrupted};
 use uncontended_figures::progress::{Line, State};
+use uncontended_figures::read::whole;
 use uncontended_figures::{Dimension, Quantity, bytes, count, given};
 use uncontended_model::history::lines::{
     CallOf, Container, Dictionary, Form, OutputOf, Problem, Recorded, read,
@@ -67,7 +68,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     initial: Option<String>,
     /// The capacity of the queue or stack [default: unbounded]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u32>(1..=u32::MAX.into()))]
     capacity: Option<u32>,
     /// Give up (undecided) after this time
     #[arg(long, value_name = "TIME", value_parser = uncontended_figures::read::time_limit, allow_hyphen_values = true)]
@@ -77,7 +78,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
     max_memory: Option<usize>,
     /// Search this many keys at the same time, for sets and maps whose keys need a search [default: one per CPU]
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u16>(1..=u16::MAX.into()))]
     threads: Option<u16>,
     /// Write the result as JSON (`-` for stdout)
     #[arg(long, value_name = "FILE")]

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Mutex, mpsc};
 use uncontended_decide::Failure;
+use uncontended_figures::read::whole;
 use uncontended_model::classics::{CLASSICS, named};
 use uncontended_model::diagram::Diagram;
 use uncontended_model::litmus::{Answer, Memory, Observation, Test, parse};
@@ -49,7 +50,7 @@ pub(crate) struct Litmus {
     #[arg(long, value_delimiter = ',')]
     model: Vec<Model>,
     /// Runs of each test on the machine [default: 1000000; 20000 if it calls membarrier]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
     runs: Option<u64>,
     /// Check every test against this expectation
     #[arg(long)]
@@ -66,13 +67,14 @@ pub(crate) struct Litmus {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Worker threads [default: one per CPU]
-    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(short, value_name = "N", value_parser = whole::<u16>(1..=u16::MAX.into()))]
     jobs: Option<u16>,
     /// How many rounds of a loop to follow when counting executions
-    #[arg(long, value_name = "N", default_value_t = Limits::default().loops)]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().loops,
+        value_parser = whole::<u16>(0..=u16::MAX.into()))]
     loops: u16,
     /// Under tso, assume that no store waits for more than N ticks; `delay $N` lets them pass
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u8>(0..=u8::MAX.into()))]
     delta: Option<u8>,
     /// List the built-in tests
     #[arg(long)]
