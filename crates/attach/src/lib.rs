@@ -157,14 +157,26 @@ impl Attach {
         self.counter(counter::EXECUTED) > 0
     }
 
-    /// Detaches, and gives what was seen.
-    pub fn finish(mut self) -> Seen {
-        let ended_ns = clock::monotonic_ns();
+    /// What was seen so far.
+    pub fn so_far(&mut self) -> Seen {
+        let now_ns = clock::monotonic_ns();
+        self.count_missed();
+        self.look();
+        gather::seen(self, now_ns)
+    }
+
+    fn count_missed(&mut self) {
         self.missed = self.running.iter().filter(|one| one.0).map(|one| one.1.missed()).sum();
+    }
+
+    /// Detaches, and gives what was seen.
+    pub fn finish(&mut self) -> Seen {
+        let ended_ns = clock::monotonic_ns();
+        self.count_missed();
         self.tables.target.set(&ONLY, &0u64.to_le_bytes(), false);
         self.running.clear();
         self.look();
-        gather::seen(&mut self, ended_ns)
+        gather::seen(self, ended_ns)
     }
 
     fn look_at_threads(&mut self) {

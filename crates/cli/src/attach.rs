@@ -6,10 +6,11 @@
 
 mod target;
 
+use crate::console::complain;
 use crate::emit;
 use crate::run::plan::{Plan, Refusal};
 use crate::run::session::{Outputs, now_unix_s};
-use crate::run::supervise::ENDING;
+use crate::run::supervise::{ENDING, Reports, USER_1};
 use crate::run::threads::ThreadWatch;
 use crate::symbols::ElfSymbols;
 use std::time::{Duration, Instant};
@@ -40,8 +41,8 @@ struct Watched {
 pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
     let targets: Vec<Target> =
         pids.iter().map(|&pid| Target::open(pid)).collect::<Result<_, _>>()?;
-    let outputs = Outputs::open(plan)?;
-    let taken = [&ENDING[..], &[CHILD]].concat();
+    let mut outputs = Outputs::open(plan)?;
+    let taken = [&ENDING[..], &[CHILD, USER_1]].concat();
     let signals = Signals::block(&taken)
         .map_err(|error| Failure::new(format!("could not block signals: {error}"), ""))?;
     let started_unix_s = now_unix_s();
@@ -55,8 +56,21 @@ pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
     if !plan.quiet {
         tell_begin(pids, plan.limit);
     }
-    watch(&mut watched, &signals, plan.limit);
-    report(plan, watched, outputs, started_unix_s)
+    let mut symbols = ElfSymbols::default();
+    watch(&mut watched, &signals, plan, |watched| {
+        if plan.wants_report_so_far() {
+            let seen: Vec<Seen> = watched.iter_mut().map(|one| one.attach.so_far()).collect();
+            let facts = Facts { so_far: true, ..facts(plan, watched, &seen, started_unix_s) };
+            let written = report(plan, seen, facts, &mut outputs, &mut symbols);
+            written.unwrap_or_else(|failure| complain(&failure));
+        }
+    });
+    let seen: Vec<Seen> = watched.iter_mut().map(|one| one.attach.finish()).collect();
+    if !plan.wants_report() {
+        return Ok(());
+    }
+    let facts = facts(plan, &watched, &seen, started_unix_s);
+    report(plan, seen, facts, &mut outputs, &mut symbols).map_err(Refusal::from)
 }
 
 /// Why the kernel cannot do it, as a failure.
@@ -74,22 +88,32 @@ fn tell_begin(pids: &[u32], limit: Option<Duration>) {
 
 const CHILD: i32 = 17;
 
-/// Looks from time to time, until the end.
-fn watch(watched: &mut [Watched], signals: &Signals, limit: Option<Duration>) {
-    let end = limit.map(|limit| Instant::now() + limit);
+/// Looks from time to time, until the end. `so_far` is called for each report that is due, and for SIGUSR1.
+fn watch(
+    watched: &mut [Watched],
+    signals: &Signals,
+    plan: &Plan,
+    mut so_far: impl FnMut(&mut [Watched]),
+) {
+    let start = Instant::now();
+    let end = plan.limit.map(|limit| start + limit);
+    let mut reports = Reports::new(plan.every, start);
     loop {
         let now = Instant::now();
-        let left = end.map_or(LOOK_EVERY, |end| end.saturating_duration_since(now));
-        if left.is_zero() {
+        let wake = [end, reports.next()].into_iter().flatten().min();
+        let pause = wake.map_or(LOOK_EVERY, |wake| wake.saturating_duration_since(now));
+        if end.is_some_and(|end| now >= end) {
             return;
         }
-        if let Some(received) = signals.wait(left.min(LOOK_EVERY))
-            && ENDING.contains(&received.signal)
-        {
+        let received = signals.wait(pause.min(LOOK_EVERY)).map(|received| received.signal);
+        if received.is_some_and(|signal| ENDING.contains(&signal)) {
             return;
         }
         for one in watched.iter_mut() {
             one.attach.look();
+        }
+        if received == Some(USER_1) || reports.is_due(Instant::now()) {
+            so_far(watched);
         }
         if watched.iter().all(|one| one.target.has_ended() || one.attach.has_executed()) {
             return;
@@ -97,40 +121,37 @@ fn watch(watched: &mut [Watched], signals: &Signals, limit: Option<Duration>) {
     }
 }
 
-fn report(
-    plan: &Plan,
-    watched: Vec<Watched>,
-    outputs: Outputs,
-    started_unix_s: u64,
-) -> Result<(), Refusal> {
+/// What is known of the processes besides what the kernel has `seen` of each.
+fn facts(plan: &Plan, watched: &[Watched], seen: &[Seen], started_unix_s: u64) -> Facts {
     let mut facts =
         Facts { started_unix_s, skip_frames: plan.view.skip_frames.clone(), ..Facts::default() };
     let mut seen_facts = SeenFacts::default();
-    let mut all = Vec::new();
-    for Watched { target, attach, before } in watched {
+    for (Watched { target, before, .. }, seen) in watched.iter().zip(seen) {
         let pid = target.pid;
         facts.threads.extend(since(before, threads(pid)));
-        let has_ended = target.has_ended();
-        let seen = attach.finish();
         seen_facts.attached.push(pid);
-        add(&mut seen_facts, &seen, pid);
-        if has_ended {
+        add(&mut seen_facts, seen, pid);
+        if target.has_ended() {
             seen_facts.ended.push(pid);
         }
-        all.push(seen);
     }
     facts.pid = seen_facts.attached.first().copied();
     facts.command =
-        all.first().map(|seen| seen.composed.process.command.clone()).unwrap_or_default();
+        seen.first().map(|seen| seen.composed.process.command.clone()).unwrap_or_default();
     facts.seen = Some(seen_facts);
-    facts.wall_ns = wall_ns(&all);
-    if !plan.wants_report() {
-        return Ok(());
-    }
-    let start_ns = all.iter().map(|seen| seen.began_ns).min().unwrap_or(0);
-    let record = record(start_ns, all);
-    emit::after_run(plan, &record, facts, outputs, &mut ElfSymbols::default())
-        .map_err(Refusal::from)
+    facts.wall_ns = wall_ns(seen);
+    facts
+}
+
+fn report(
+    plan: &Plan,
+    seen: Vec<Seen>,
+    facts: Facts,
+    outputs: &mut Outputs,
+    symbols: &mut ElfSymbols,
+) -> Result<(), Failure> {
+    let start_ns = seen.iter().map(|seen| seen.began_ns).min().unwrap_or(0);
+    emit::after_run(plan, &record(start_ns, seen), facts, outputs, symbols)
 }
 
 /// Adds what was lost of one process, and what became of it.
@@ -173,11 +194,11 @@ pub(crate) fn record(start_ns: u64, all: Vec<Seen>) -> Vec<u8> {
 fn threads(pid: u32) -> Vec<ThreadFacts> {
     let mut watch = ThreadWatch::new(pid);
     watch.look();
-    watch.into_facts().into_iter().filter(|facts| facts.pid == pid).collect()
+    watch.facts().into_iter().filter(|facts| facts.pid == pid).collect()
 }
 
 /// What the threads did between two looks.
-fn since(before: Vec<ThreadFacts>, after: Vec<ThreadFacts>) -> Vec<ThreadFacts> {
+fn since(before: &[ThreadFacts], after: Vec<ThreadFacts>) -> Vec<ThreadFacts> {
     let less = |after: Option<u64>, before: Option<u64>| {
         after.map(|after| after.saturating_sub(before.unwrap_or(0)))
     };

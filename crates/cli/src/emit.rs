@@ -17,16 +17,18 @@ use uncontended_report::{aggregate, json, terminal, tracefile};
 /// The widths that `COLUMNS` may ask for.
 const WIDTHS: RangeInclusive<usize> = 40..=1000;
 
-/// Writes everything that `unc run` was asked for. Tries every form, reports each failure, and returns the last.
+/// Writes everything that `unc run` was asked for. Tries every form, reports each failure, and returns the last. While
+/// the program still runs, the record is not kept, nor the run remembered.
 pub(crate) fn after_run(
     plan: &Plan,
     record: &[u8],
     facts: Facts,
-    outputs: Outputs,
+    outputs: &mut Outputs,
     symbols: &mut ElfSymbols,
 ) -> Result<(), Failure> {
     let Outputs { forms, trace } = outputs;
-    let kept = trace.map_or(Ok(()), |output| {
+    let has_ended = !facts.so_far;
+    let kept = trace.as_mut().filter(|_| has_ended).map_or(Ok(()), |output| {
         let ending = tracefile::ending(record, &facts)
             .map_err(|error| Failure::new(error.to_string(), ""))?;
         output.write(&[record, &ending])
@@ -34,7 +36,7 @@ pub(crate) fn after_run(
     let started_unix_s = facts.started_unix_s;
     let timelines = forms.timelines(record, &facts, symbols)?;
     let mut report = report(record, facts, symbols)?;
-    if !plan.no_history {
+    if !plan.no_history && has_ended {
         remember(&report, started_unix_s);
     }
     plan.view.narrow(&mut report);

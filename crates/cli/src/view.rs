@@ -110,30 +110,30 @@ impl Opened {
         }
     }
 
-    /// Writes every form.
+    /// Writes every form, in place of what was written before.
     pub(crate) fn write(
-        self,
+        &mut self,
         report: &RunReport,
         timelines: &[Timeline],
         top: usize,
     ) -> Result<(), Failure> {
         let text = || Ok(terminal::render(report, &emit::plain(top)).into_bytes());
         let outcomes = [
-            form(self.report, text),
-            form(self.json, || emit::json(report)),
-            form(self.html, || Ok(html::run_page(report).into_bytes())),
-            form(self.folded, || Ok(folded::render(report).into_bytes())),
-            form(self.perfetto, || emit::json(&perfetto::render(report, timelines))),
+            form(&mut self.report, text),
+            form(&mut self.json, || emit::json(report)),
+            form(&mut self.html, || Ok(html::run_page(report).into_bytes())),
+            form(&mut self.folded, || Ok(folded::render(report).into_bytes())),
+            form(&mut self.perfetto, || emit::json(&perfetto::render(report, timelines))),
         ];
         last_of(outcomes)
     }
 }
 
 fn form(
-    output: Option<Output>,
+    output: &mut Option<Output>,
     content: impl FnOnce() -> Result<Vec<u8>, Failure>,
 ) -> Result<(), Failure> {
-    output.map_or(Ok(()), |output| output.write(&[&content()?]))
+    output.as_mut().map_or(Ok(()), |output| output.write(&[&content()?]))
 }
 
 /// The last failure; the others are reported.

@@ -153,10 +153,14 @@ fn waiting_of(row: &Value, list: &str, function: &str) -> Value {
     Value::from(of.filter_map(|piece| piece["wait_ns"].as_u64()).sum::<u64>())
 }
 
+/// The rows of all processes.
+fn rows(report: &Value) -> impl Iterator<Item = &Value> {
+    let processes = report["processes"].as_array().into_iter().flatten();
+    processes.flat_map(|process| process["locks"].as_array().into_iter().flatten())
+}
+
 /// Rows whose blame does not sum to their waiting, or is not sorted.
 fn wrongly_blamed(report: &Value) -> Vec<&Value> {
-    let processes = report["processes"].as_array().into_iter().flatten();
-    let rows = processes.flat_map(|process| process["locks"].as_array().into_iter().flatten());
     let is_wrong = |row: &&Value| {
         let none = row["held_by"].is_null() && row["ended_by"].is_null();
         let Some(blame) = row["blame"].as_object() else { return !none };
@@ -172,7 +176,7 @@ fn wrongly_blamed(report: &Value) -> Vec<&Value> {
         sum != row["wait_ns"]["total"].as_u64().unwrap_or(0)
             || [["held_by", "held_ns"], ["ended_by", "ended_ns"]].into_iter().any(is_wrong)
     };
-    rows.filter(is_wrong).collect()
+    rows(report).filter(is_wrong).collect()
 }
 
 /// Programs that know how often, or how long, they held a lock that no thread waited for.
@@ -189,15 +193,13 @@ const KNOWN: &str = "\
 /// Rows of which more than 5 % of at least 10 ms of waiting is blamed on nothing, with their blame. What a busy machine
 /// adds to a call (a tenth of a millisecond, say) is more than that of less.
 fn much_unknown(report: &Value) -> Vec<String> {
-    let processes = report["processes"].as_array().into_iter().flatten();
-    let rows = processes.flat_map(|process| process["locks"].as_array().into_iter().flatten());
     let is_unknown = |row: &&Value| {
         let total = row["wait_ns"]["total"].as_u64().unwrap_or(0);
         let unknown = row["blame"]["unknown_ns"].as_u64().unwrap_or(0);
         total >= 10_000_000 && unknown > total / 20
     };
     let words = |row: &Value| format!("{} {}: {}", row["kind"], row["address"], row["blame"]);
-    rows.filter(is_unknown).map(words).collect()
+    rows(report).filter(is_unknown).map(words).collect()
 }
 
 /// Runs a program under the observer and checks the report against all of its statements.
@@ -363,7 +365,9 @@ fn half_a_hold_gains_what_the_path_says() {
 /// The waiting for a thread that waits for the head is the head's: a crowd's, and for both sides of a read-write lock.
 #[test]
 fn the_head_of_a_convoy_is_to_blame() {
-    ["long", "write", "read"].map(|mode| check_with("blame_convoy", &[mode], 0));
+    for mode in ["long", "write", "read"] {
+        check_with("blame_convoy", &[mode], 0);
+    }
 }
 
 #[test]

@@ -14,8 +14,11 @@ pub struct Facts {
     pub exit_status: i32,
     /// The signal that ended the program.
     pub signal: Option<i32>,
-    /// From the start of the program to its end.
+    /// From the start of the program to its end, or to now.
     pub wall_ns: u64,
+    /// Whether the program is still running, and this is what was recorded so far.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub so_far: bool,
     /// When the run began, in seconds since 1970.
     pub started_unix_s: u64,
     /// The kernel's figures for every thread that was sampled.
@@ -50,6 +53,11 @@ pub struct Facts {
     /// The calls of one function (`--span`).
     #[serde(default)]
     pub spans: Option<SpanFacts>,
+}
+
+/// For fields that are only written if they are true.
+pub(crate) fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// What the kernel saw of processes from outside.

@@ -40,6 +40,9 @@ pub struct RunReport {
     pub signal: Option<i32>,
     /// From the start of the program to its end; of processes that were attached to, the time that they were watched.
     pub wall_ns: u64,
+    /// Whether the program is still running, and this is what was recorded so far; `exit_status` is 0 then.
+    #[serde(default, skip_serializing_if = "crate::facts::is_false")]
+    pub so_far: bool,
     /// Where the waiting was seen from.
     #[serde(default)]
     pub source: Source,

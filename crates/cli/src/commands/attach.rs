@@ -39,6 +39,9 @@ pub(crate) struct Arguments {
     /// Stop watching after this long (500ms, 10s, 2m)
     #[arg(long = "for", value_name = "DURATION", value_parser = read::duration)]
     limit: Option<Duration>,
+    /// Report what was seen so far each time that this has passed; files are written again (SIGUSR1 to `unc`: once)
+    #[arg(long, value_name = "DURATION", value_parser = read::duration)]
+    every: Option<Duration>,
     /// Do not add this report to `unc history`
     #[arg(long)]
     no_history: bool,
@@ -87,6 +90,7 @@ impl Arguments {
             command: Vec::new(),
             limit: self.limit,
             delay: None,
+            every: self.every,
             holds: Holds::None,
             lock_order: false,
             view: self.view.plan(),

@@ -50,7 +50,7 @@ impl Arguments {
 
 /// Writes what `view` asks for.
 fn write(trace: &Path, view: &View) -> Result<(), Failure> {
-    let forms = view.open(&[], &[("TRACE", Some(trace))])?;
+    let mut forms = view.open(&[], &[("TRACE", Some(trace))])?;
     let refused = |error: &dyn std::fmt::Display| unreadable(trace, error);
     let bytes = std::fs::read(trace).map_err(|error| refused(&why(&error)))?;
     let (record, mut facts) = tracefile::decode(&bytes).map_err(|error| refused(&error))?;

@@ -24,6 +24,8 @@ Examples:
   unc run --delay 5s --for 15s -- ./server      the same ten seconds, without the first five
   unc run --load './client 9000' --ready 'nc -z localhost 9000' -- ./server 9000
                                                 observe a server while a client uses it
+  unc run --every 10s --html now.html -- ./server
+                                                a page of what was recorded so far, every ten seconds
   unc run --lock-order -- ./program             which locks are taken in different orders?
   unc run --skip-frames 'mylock_*' -- ./program name locks by the code that calls mylock_…
   unc run --span handle_request -- ./server     what did its slowest calls wait for?
@@ -57,6 +59,9 @@ pub(crate) struct Arguments {
     /// Start recording this long after its start
     #[arg(long, value_name = "DURATION", value_parser = read::duration)]
     delay: Option<Duration>,
+    /// Report what was recorded so far each time that this has passed; files are written again (SIGUSR1 to `unc`: once)
+    #[arg(long, value_name = "DURATION", value_parser = read::duration)]
+    every: Option<Duration>,
     /// Follow the calls of FUNCTION in the program: what the slowest 1 % waited for, and the median ones (needs root)
     #[arg(long, value_name = "FUNCTION")]
     span: Option<String>,
@@ -96,6 +101,7 @@ impl Arguments {
             command: self.command,
             limit: self.limit,
             delay: self.delay,
+            every: self.every,
             holds: match (self.all_holds, self.no_hold) {
                 (true, _) => Holds::All,
                 (false, true) => Holds::None,

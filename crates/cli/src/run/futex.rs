@@ -30,9 +30,15 @@ const MOST_SITES: usize = 20;
 pub(crate) struct FutexWatch {
     watch: Watch,
     waiting: HashMap<u32, Sample>,
+    sums: Sums,
+    maps: HashMap<u32, Vec<Mapping>>,
+}
+
+/// Waits by process and stack (how many, and their total), and by thread (the total).
+#[derive(Debug, Clone, Default)]
+struct Sums {
     sites: HashMap<(u32, Vec<u64>), (u64, u64)>,
     threads: BTreeMap<(u32, u32), u64>,
-    maps: HashMap<u32, Vec<Mapping>>,
 }
 
 /// A file mapped in a program.
@@ -54,8 +60,8 @@ impl FutexWatch {
             Point { place: Place::Tracepoint(enter), filter: Some(WAITS), chain: true },
             Point { place: Place::Tracepoint(exit), filter: None, chain: false },
         ])?;
-        let (waiting, sites, maps) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Ok(FutexWatch { watch, waiting, sites, threads: BTreeMap::new(), maps })
+        let (waiting, maps) = (HashMap::new(), HashMap::new());
+        Ok(FutexWatch { watch, waiting, sums: Sums::default(), maps })
     }
 
     /// Collects what has happened since the last call.
@@ -68,7 +74,7 @@ impl FutexWatch {
                 self.maps.entry(sample.pid).or_insert_with(|| mappings(sample.pid));
                 self.waiting.insert(sample.tid, sample);
             } else if let Some(entry) = self.waiting.remove(&sample.tid) {
-                self.count(entry, sample.time_ns);
+                self.sums.count(&entry, sample.time_ns);
             }
         }
     }
@@ -77,8 +83,7 @@ impl FutexWatch {
     pub(crate) fn begin(&mut self) {
         self.look();
         self.waiting.clear();
-        self.sites.clear();
-        self.threads.clear();
+        self.sums = Sums::default();
     }
 
     /// Reads the mapped files of `pids` again: libraries may have been loaded.
@@ -91,40 +96,27 @@ impl FutexWatch {
         }
     }
 
-    fn count(&mut self, entry: Sample, end_ns: u64) {
-        let waited = end_ns.saturating_sub(entry.time_ns);
-        *self.threads.entry((entry.pid, entry.tid)).or_default() += waited;
-        let known = self.sites.len() < MOST_STACKS;
-        let mut key = (entry.pid, entry.chain);
-        if !known && !self.sites.contains_key(&key) {
-            key.1.clear();
-        }
-        let site = self.sites.entry(key).or_default();
-        site.0 += 1;
-        site.1 += waited;
-    }
-
     /// All waits seen, those still in progress counted up to `end_ns` (CLOCK_MONOTONIC).
-    pub(crate) fn finish(&mut self, end_ns: u64, symbols: &mut dyn Symbols) -> FutexFacts {
+    pub(crate) fn until(&mut self, end_ns: u64, symbols: &mut dyn Symbols) -> FutexFacts {
         self.look();
-        for (_, entry) in std::mem::take(&mut self.waiting) {
-            self.count(entry, end_ns);
+        let mut sums = self.sums.clone();
+        for entry in self.waiting.values() {
+            sums.count(entry, end_ns);
         }
-        let mut sites: Vec<_> = self.sites.iter().collect();
+        let mut sites: Vec<_> = sums.sites.iter().collect();
         sites.sort_by_key(|(key, (_, total))| (std::cmp::Reverse(*total), *key));
         let named = sites.iter().take(MOST_SITES).map(|((pid, chain), (waits, total))| FutexSite {
             stack: self.frames(*pid, chain, symbols),
             waits: *waits,
             total_ns: *total,
         });
+        let threads = sums.threads.iter();
         FutexFacts {
-            waits: self.sites.values().map(|(waits, _)| waits).sum(),
-            total_ns: self.sites.values().map(|(_, total)| total).sum(),
+            waits: sums.sites.values().map(|(waits, _)| waits).sum(),
+            total_ns: sums.sites.values().map(|(_, total)| total).sum(),
             lost: self.watch.lost(),
             sites: named.collect(),
-            threads: self
-                .threads
-                .iter()
+            threads: threads
                 .map(|(&(pid, tid), &total_ns)| FutexThread { pid, tid, total_ns })
                 .collect(),
         }
@@ -150,6 +142,21 @@ impl FutexWatch {
             .map(place)
             .flat_map(|(path, offset)| symbols.frames_at_offset(path, offset))
             .collect()
+    }
+}
+
+impl Sums {
+    fn count(&mut self, entry: &Sample, end_ns: u64) {
+        let waited = end_ns.saturating_sub(entry.time_ns);
+        *self.threads.entry((entry.pid, entry.tid)).or_default() += waited;
+        let known = self.sites.len() < MOST_STACKS;
+        let mut key = (entry.pid, entry.chain.clone());
+        if !known && !self.sites.contains_key(&key) {
+            key.1.clear();
+        }
+        let site = self.sites.entry(key).or_default();
+        site.0 += 1;
+        site.1 += waited;
     }
 }
 

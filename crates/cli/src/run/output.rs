@@ -6,7 +6,7 @@
 
 use crate::files::{unless_closed, why};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use uncontended_decide::Failure;
 
@@ -40,8 +40,8 @@ impl Output {
         }
     }
 
-    /// Writes the parts of `content`, in order, as the whole file.
-    pub(crate) fn write(mut self, content: &[&[u8]]) -> Result<(), Failure> {
+    /// Writes the parts of `content`, in order, as the whole file, in place of what was written before.
+    pub(crate) fn write(&mut self, content: &[&[u8]]) -> Result<(), Failure> {
         self.untouched = false;
         self.replace(content).map_err(|error| {
             Failure::new(
@@ -57,6 +57,7 @@ impl Output {
         };
         if file.metadata()?.is_file() {
             file.set_len(0)?;
+            file.rewind()?;
         }
         for part in content {
             file.write_all(part)?;

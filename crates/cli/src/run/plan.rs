@@ -18,6 +18,8 @@ pub(crate) struct Plan {
     pub(crate) limit: Option<Duration>,
     /// After how long to start recording.
     pub(crate) delay: Option<Duration>,
+    /// How often to report what was recorded so far.
+    pub(crate) every: Option<Duration>,
     /// Which holds to record.
     pub(crate) holds: Holds,
     /// Whether to record which locks are held while another is taken.
@@ -40,6 +42,11 @@ impl Plan {
     /// What is recorded besides waits.
     pub(crate) fn kinds(&self) -> Kinds {
         Kinds { holds: self.holds, lock_order: self.lock_order }
+    }
+
+    /// Whether a report so far is shown or written.
+    pub(crate) fn wants_report_so_far(&self) -> bool {
+        !self.quiet || self.view.is_written()
     }
 
     /// Whether any report is shown, written or kept.

@@ -6,7 +6,7 @@ use super::observer::Library;
 use super::output::Output;
 use super::program::{self, Missing, Obstacle};
 use super::record::{Kinds, Record};
-use super::supervise::{self, Schedule};
+use super::supervise::{self, Reports, Schedule};
 use super::threads::ThreadWatch;
 use super::watches::Watches;
 use crate::attach;
@@ -30,7 +30,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let name = &plan.command[0];
     let path = program::find(name).map_err(|missing| refusal(name, &missing))?;
     let obstacle = program::obstacle(&path);
-    let outputs = Outputs::open(plan)?;
+    let mut outputs = Outputs::open(plan)?;
     let signals =
         Signals::block(&supervise::TAKEN).map_err(|error| own("block signals", &error))?;
     let mut record =
@@ -52,40 +52,39 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     }
     let mut schedule = schedule(plan, &signals, start);
     let mut threads = ThreadWatch::new(pid);
-    supervise::until_end(&child, &signals, &mut schedule, &record, &mut threads, &mut watches);
+    let mut symbols = ElfSymbols::default();
+    let run = Run { plan, record: &record, pid, start, started_unix_s, cost_ns_per_pair, obstacle };
+    let mut so_far = |threads: &mut ThreadWatch, watches: &mut Watches| {
+        threads.look();
+        let written = run.report_so_far(threads, watches, &mut outputs, &mut symbols);
+        written.unwrap_or_else(|failure| complain(&failure));
+    };
+    supervise::until_end(
+        &child,
+        &signals,
+        &mut schedule,
+        &record,
+        &mut threads,
+        &mut watches,
+        &mut so_far,
+    );
     let wall_ns = nanoseconds(start.elapsed());
     let exit = child.reap().map_err(|error| own("learn how the program ended", &error))?;
 
     let ended = status(exit.code, exit.signal);
     // Of its children, the observer may have recorded more.
     let seen = watches.outside().filter(|_| !record.has_processes());
-    let (is_seen, seen_facts) = (seen.is_some(), seen.as_ref().map(|seen| facts_of(seen, pid)));
-    let mut symbols = ElfSymbols::default();
-    let facts = |symbols: &mut ElfSymbols| Facts {
-        command: plan.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-        pid: Some(pid),
+    let facts = Facts {
         exit_status: i32::from(ended),
         signal: exit.signal,
         wall_ns,
-        started_unix_s,
-        delay_ns: plan.delay.map_or(0, nanoseconds),
         left_running: threads.left_running(pid),
-        other_users: threads.of_other_users(),
-        unrecorded: threads.unrecorded(),
-        threads: threads.into_facts(),
-        cost_ns_per_pair,
-        skip_frames: plan.view.skip_frames.clone(),
         load: schedule.load.as_ref().and_then(Load::facts),
-        unobserved: obstacle.filter(|_| !is_seen).map(|obstacle| obstacle.reason().into()),
-        futex: watches.futexes(symbols),
-        spans: watches.spans(record.start_ns()),
-        seen: seen_facts,
+        ..run.facts(&threads, &mut watches, &mut symbols, seen.as_ref())
     };
     let written = match plan.wants_report() {
-        true => bytes(&record, seen).and_then(|record| {
-            let facts = facts(&mut symbols);
-            emit::after_run(plan, &record, facts, outputs, &mut symbols)
-        }),
+        true => bytes(&record, seen)
+            .and_then(|record| emit::after_run(plan, &record, facts, &mut outputs, &mut symbols)),
         false => record.check().map_err(unreadable),
     };
     watches.close();
@@ -95,12 +94,73 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     Ok(if status == 0 && written.is_err() { 125 } else { status })
 }
 
+/// A program that has been started.
+struct Run<'a> {
+    plan: &'a Plan,
+    record: &'a Record,
+    pid: u32,
+    start: Instant,
+    started_unix_s: u64,
+    cost_ns_per_pair: Option<f64>,
+    obstacle: Option<Obstacle>,
+}
+
+impl Run<'_> {
+    /// What is known of it while it runs.
+    fn facts(
+        &self,
+        threads: &ThreadWatch,
+        watches: &mut Watches,
+        symbols: &mut ElfSymbols,
+        seen: Option<&Seen>,
+    ) -> Facts {
+        let Run { plan, record, pid, start, started_unix_s, cost_ns_per_pair, obstacle } = *self;
+        Facts {
+            command: plan.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            pid: Some(pid),
+            wall_ns: nanoseconds(start.elapsed()),
+            started_unix_s,
+            delay_ns: plan.delay.map_or(0, nanoseconds),
+            other_users: threads.of_other_users(),
+            unrecorded: threads.unrecorded(),
+            threads: threads.facts(),
+            cost_ns_per_pair,
+            skip_frames: plan.view.skip_frames.clone(),
+            unobserved: obstacle
+                .filter(|_| seen.is_none())
+                .map(|obstacle| obstacle.reason().into()),
+            futex: watches.futexes(symbols),
+            spans: watches.spans(record.start_ns()),
+            seen: seen.map(|seen| facts_of(seen, pid)),
+            ..Facts::default()
+        }
+    }
+
+    /// Writes the report on what was recorded so far.
+    fn report_so_far(
+        &self,
+        threads: &ThreadWatch,
+        watches: &mut Watches,
+        outputs: &mut Outputs,
+        symbols: &mut ElfSymbols,
+    ) -> Result<(), Failure> {
+        if !self.plan.wants_report_so_far() {
+            return Ok(());
+        }
+        let seen = watches.outside_so_far().filter(|_| !self.record.has_processes());
+        let facts = self.facts(threads, watches, symbols, seen.as_ref());
+        let record = bytes(self.record, seen)?;
+        emit::after_run(self.plan, &record, Facts { so_far: true, ..facts }, outputs, symbols)
+    }
+}
+
 /// When to do what, of a program that started at `start`.
 fn schedule<'a>(plan: &'a Plan, signals: &'a Signals, start: Instant) -> Schedule<'a> {
     Schedule {
         end: plan.limit.map(|limit| start + limit),
         begin: plan.delay.map(|delay| start + delay),
         load: plan.load.as_ref().map(|load| Load::new(load, signals, start)),
+        reports: Reports::new(plan.every, start),
     }
 }
 

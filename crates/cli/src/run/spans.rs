@@ -144,7 +144,7 @@ impl SpanWatch {
     }
 
     /// The spans that have ended, with times since `start_ns` (CLOCK_MONOTONIC).
-    pub(crate) fn finish(&mut self, start_ns: u64) -> SpanFacts {
+    pub(crate) fn ended(&mut self, start_ns: u64) -> SpanFacts {
         self.look();
         let since_start = |span: &SpanFact| SpanFact {
             began_ns: span.began_ns.saturating_sub(start_ns),

@@ -1,8 +1,9 @@
-//! Watching the program: forwards signals, samples threads, waits for the end.
+//! Watching the program: forwards signals, samples threads, asks for reports so far, waits for the end.
 //!
 //! # Contract
 //! A signal that a process sent to `unc` is forwarded to the program. A signal from a terminal key is not, because the
-//! terminal has sent it to the program too. Neither ends `unc`: it still has to write the report.
+//! terminal has sent it to the program too. Neither ends `unc`: it still has to write the report. SIGUSR1 asks for a
+//! report so far; it is forwarded as well to a program that does something about it, since others would die of it.
 
 use super::load::Load;
 use super::record::Record;
@@ -15,7 +16,7 @@ use uncontended_sys::signals::Signals;
 const HANGUP: i32 = 1;
 const INTERRUPT: i32 = 2;
 const QUIT: i32 = 3;
-const USER_1: i32 = 10;
+pub(crate) const USER_1: i32 = 10;
 const USER_2: i32 = 12;
 const TERMINATE: i32 = 15;
 const CHILD: i32 = 17;
@@ -38,6 +39,46 @@ pub(crate) struct Schedule<'a> {
     pub(crate) begin: Option<Instant>,
     /// The load whose end ends the program.
     pub(crate) load: Option<Load<'a>>,
+    /// When to report what was recorded so far.
+    pub(crate) reports: Reports,
+}
+
+/// When the next report so far is due.
+#[derive(Debug, Default)]
+pub(crate) struct Reports {
+    next: Option<(Instant, Duration)>,
+}
+
+impl Reports {
+    /// One each time that `every` has passed since `start`.
+    pub(crate) fn new(every: Option<Duration>, start: Instant) -> Self {
+        Reports { next: every.map(|every| (start + every, every)) }
+    }
+
+    /// When the next one is due.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        self.next.map(|(next, _)| next)
+    }
+
+    /// Whether one is due; then the next one is due later. Those that were missed are left out.
+    pub(crate) fn is_due(&mut self, now: Instant) -> bool {
+        let Some((next, every)) = self.next.filter(|(next, _)| now >= *next) else { return false };
+        let missed = (now - next).as_nanos() / every.as_nanos().max(1);
+        let steps = u32::try_from(missed).unwrap_or(u32::MAX).saturating_add(1);
+        self.next = Some((next + every.saturating_mul(steps), every));
+        true
+    }
+}
+
+/// Whether the process catches, ignores or blocks SIGUSR1, and so does not die of it.
+fn minds_user_1(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let masks = status.lines().filter_map(|line| {
+        let (name, mask) = line.split_once(':')?;
+        let is_one = ["SigBlk", "SigIgn", "SigCgt"].contains(&name);
+        u64::from_str_radix(mask.trim(), 16).ok().filter(|_| is_one)
+    });
+    masks.fold(0, |all, mask| all | mask) & 1 << (USER_1 - 1) != 0
 }
 
 /// Watches the program until it has ended, and leaves it unreaped.
@@ -48,6 +89,7 @@ pub(crate) fn until_end(
     record: &Record,
     threads: &mut ThreadWatch,
     watches: &mut Watches,
+    so_far: &mut dyn FnMut(&mut ThreadWatch, &mut Watches),
 ) {
     let mut drain = watches.is_any().then(Instant::now);
     while !child.ended() {
@@ -72,19 +114,29 @@ pub(crate) fn until_end(
             watches.begin(child.pid());
             schedule.begin = None;
         }
+        if schedule.reports.is_due(now) {
+            so_far(threads, watches);
+        }
         let load = schedule.load.as_mut().filter(|load| !load.is_over());
         let load = load.map(|load| load.look(now));
         if load == Some(None) {
             child.signal(TERMINATE);
         }
-        let wake = [Some(threads.due()), drain, schedule.end, schedule.begin, load.flatten()];
+        let report = schedule.reports.next();
+        let wake =
+            [Some(threads.due()), drain, schedule.end, schedule.begin, report, load.flatten()];
         let wake = wake.into_iter().flatten().min().unwrap_or(now);
         let pause = wake.saturating_duration_since(Instant::now()).max(Duration::from_micros(1));
-        if let Some(received) = signals.wait(pause)
-            && received.signal != CHILD
-            && received.from_process
-        {
-            child.signal(received.signal);
+        let received = signals.wait(pause).filter(|received| received.from_process);
+        match received.map(|received| received.signal) {
+            None | Some(CHILD) => {}
+            Some(USER_1) => {
+                if minds_user_1(child.pid()) {
+                    child.signal(USER_1);
+                }
+                so_far(threads, watches);
+            }
+            Some(signal) => child.signal(signal),
         }
     }
     threads.look();

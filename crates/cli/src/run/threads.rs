@@ -138,8 +138,12 @@ impl ThreadWatch {
     }
 
     /// All figures, by process and thread.
-    pub(crate) fn into_facts(self) -> Vec<ThreadFacts> {
-        self.seen.into_iter().map(|((pid, _), thread)| ThreadFacts { pid, thread }).collect()
+    pub(crate) fn facts(&self) -> Vec<ThreadFacts> {
+        let of = |(&(pid, _), thread): (&(u32, u32), &Thread)| ThreadFacts {
+            pid,
+            thread: thread.clone(),
+        };
+        self.seen.iter().map(of).collect()
     }
 }
 
@@ -219,7 +223,7 @@ mod tests {
         }
         drop(stop);
         assert!(thread.join().unwrap());
-        let seen = watch.into_facts();
+        let seen = watch.facts();
         assert!(seen.iter().any(|facts| facts.thread.name == "watched"));
         assert!(seen.iter().all(|facts| facts.thread.voluntary_switches.is_some()));
     }

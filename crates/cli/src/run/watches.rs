@@ -58,9 +58,14 @@ impl Watches {
         }
     }
 
-    /// What was seen from outside, if that was the way.
+    /// What was seen from outside, if that was the way, and is still being watched.
+    pub(crate) fn outside_so_far(&mut self) -> Option<Seen> {
+        self.outside.as_mut().map(Attach::so_far)
+    }
+
+    /// What was seen from outside, if that was the way. It is not watched any more.
     pub(crate) fn outside(&mut self) -> Option<Seen> {
-        self.outside.take().map(Attach::finish)
+        self.outside.take().map(|mut outside| outside.finish())
     }
 
     /// Whether there is something to look at.
@@ -81,12 +86,12 @@ impl Watches {
     /// All futex waiting since recording began, with names from `symbols`.
     pub(crate) fn futexes(&mut self, symbols: &mut dyn Symbols) -> Option<FutexFacts> {
         let futexes = self.futexes.as_mut().filter(|_| self.has_begun);
-        Some(futexes?.finish(clock::monotonic_ns(), symbols))
+        Some(futexes?.until(clock::monotonic_ns(), symbols))
     }
 
     /// The calls that have ended, with times since `start_ns` (CLOCK_MONOTONIC).
     pub(crate) fn spans(&mut self, start_ns: u64) -> Option<SpanFacts> {
-        Some(self.spans.as_mut()?.finish(start_ns))
+        Some(self.spans.as_mut()?.ended(start_ns))
     }
 
     /// Disarms everything, without waiting for the kernel.

@@ -104,6 +104,7 @@ pub fn report(
         exit_status: facts.exit_status,
         signal: facts.signal,
         wall_ns: facts.wall_ns,
+        so_far: facts.so_far,
         source: if record.from_kernel { Source::Kernel } else { Source::Preload },
         attached: facts.seen.and_then(attached),
         load: facts.load,

@@ -113,6 +113,9 @@ pub(crate) fn ended(report: &RunReport) -> String {
     if let Some(attached) = &report.attached {
         return attached_to(attached);
     }
+    if report.so_far {
+        return "so far: still running".into();
+    }
     match report.signal {
         Some(signal) => format!("ended by {} (status {})", signal_name(signal), report.exit_status),
         None => format!("exit status {}", report.exit_status),
