@@ -4,6 +4,8 @@
 //! run`; of kind `culprit`, in the site of the first culprit, or in the path's figures of the function in brackets.
 //! Needs a C compiler, as linking Rust does.
 
+#[path = "ground_truth/lock_order.rs"]
+mod lock_order;
 #[path = "ground_truth/shared.rs"]
 mod shared;
 
@@ -477,60 +479,6 @@ fn deadlock_of_a_reader_and_a_writer() {
 fn no_deadlocks() {
     for mode in ["recovers", "jumps", "waits", "signals"] {
         assert_eq!(deadlock(mode), None, "{mode}");
-    }
-}
-
-/// The threads of the inversions that a program's lock order allows: the function that took each lock held, and the one
-/// that took the next.
-fn inversions(mode: &str) -> Vec<Vec<[Value; 2]>> {
-    let report = check_by(&["--lock-order"], "lock_order", &[mode], 0);
-    assert_eq!(report["deadlocks"], Value::Null, "{mode}");
-    let order = &report["lock_order"];
-    let lost = order["lost"].as_u64().expect("a count");
-    assert_eq!(lost > 0, mode == "many", "{mode}: {lost} lost");
-    assert_eq!(order["is_complete"], true, "{mode}");
-    let found = order["inversions"].as_array().expect("a list").iter();
-    let threads = |found: &Value| {
-        let threads = found["threads"].as_array().unwrap();
-        let mut tids: Vec<_> = threads.iter().map(|thread| thread["tid"].as_u64()).collect();
-        tids.dedup();
-        assert_eq!(tids.len(), threads.len(), "{mode}: {found:#}");
-        for (nth, thread) in threads.iter().enumerate() {
-            assert_ne!(thread["held"], thread["taken"], "{mode}: {found:#}");
-            // The rows of a read-write lock have numbers of their own.
-            let next = &threads[(nth + 1) % threads.len()]["held"];
-            assert!(mode == "writers" || thread["taken"] == *next, "{mode}: {found:#}");
-        }
-        assert_eq!(found["more"], if mode == "pairs" { 3 } else { 0 }, "{mode}");
-        let function = |thread: &Value, stack: &str| thread[stack][0]["function"].clone();
-        let code = |thread| ["held_stack", "taken_stack"].map(|stack| function(thread, stack));
-        threads.iter().map(code).collect()
-    };
-    found.map(threads).collect()
-}
-
-#[test]
-fn lock_order() {
-    for (mode, threads, code) in [
-        ("two", 2, ["outer", "inner"]),
-        ("three", 3, ["outer", "inner"]),
-        ("pairs", 2, ["outer", "inner"]),
-        ("writers", 2, ["reads", "writes"]),
-        ("spins", 2, ["spins", "spins"]),
-    ] {
-        let found = inversions(mode);
-        let code = code.map(Value::from);
-        assert_eq!(found, [vec![code; threads]], "{mode}");
-    }
-    let [found] = &inversions("comes-back")[..] else { panic!("one inversion") };
-    assert!(found.contains(&["inner", "comes_back"].map(Value::from)), "{found:?}");
-}
-
-#[test]
-fn lock_order_without_inversions() {
-    for mode in ["same", "alone", "gate", "tries", "limits", "readers", "before", "again", "many"] {
-        let found = inversions(mode);
-        assert!(found.is_empty(), "{mode}: {found:?}");
     }
 }
 
