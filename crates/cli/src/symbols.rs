@@ -60,6 +60,13 @@ impl Symbols for ElfSymbols {
             .map_or(offset, |segment| segment.address + (offset - segment.offset));
         self.frames(module, address)
     }
+
+    fn called(&mut self, module: &str, program: &str) -> Option<String> {
+        let (module, name) = (Path::new(module), Path::new(program).file_name()?);
+        let link = module.with_file_name(name);
+        let is_link = link != module && fs::canonicalize(&link).is_ok_and(|real| real == module);
+        is_link.then(|| link.to_string_lossy().into_owned())
+    }
 }
 
 impl ElfSymbols {
@@ -166,6 +173,18 @@ mod tests {
     fn own_bias() -> u64 {
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
         u64::from_str_radix(maps.split('-').next().unwrap(), 16).unwrap()
+    }
+
+    #[test]
+    fn a_file_has_the_name_by_which_it_was_called() {
+        let folder = uncontended_testkit::Folder::new();
+        let real = fs::canonicalize(folder.path()).unwrap().join("check-db");
+        fs::write(&real, "").unwrap();
+        std::os::unix::fs::symlink("check-db", folder.path().join("server")).unwrap();
+        let called = |program: &str| ElfSymbols::default().called(real.to_str().unwrap(), program);
+        let link = real.with_file_name("server").to_str().map(str::to_owned);
+        assert_eq!([called("server"), called("/usr/bin/server")], [link.clone(), link]);
+        assert_eq!([called("check-db"), called("other"), called("")], [None, None, None]);
     }
 
     #[test]

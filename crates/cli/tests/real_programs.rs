@@ -93,6 +93,9 @@ fn python_threads() {
         .map(|kind| sum(&report, kind, "acquisitions"))
         .sum();
     assert!(acquired > 10, "{report:#}");
+    let unseen = report["coverage"]["unseen"].as_array().unwrap().iter();
+    let of_scripts = unseen.filter(|line| line.as_str().unwrap().contains("python3 -X perf"));
+    assert_eq!(of_scripts.count(), 1, "{report:#}");
 }
 
 #[test]

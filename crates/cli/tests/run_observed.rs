@@ -217,6 +217,21 @@ fn a_limit_on_the_address_space_leaves_room_for_the_program() {
     assert_contended(the_lock(&report, &stdout(&output), last));
 }
 
+/// As Debian's redis-server, which is a link to redis-check-rdb.
+#[test]
+fn a_program_is_called_by_the_name_of_its_link() {
+    let folder = Folder::new();
+    let program = program(&folder, "");
+    let link = folder.file("called");
+    std::os::unix::fs::symlink(&program, &link).unwrap();
+    let (of_link, output) = report(&[], &[&link]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let site = |report: &Value| the_lock(report, &stdout(&output), 0)["site"].clone();
+    let module = site(&of_link)["module"].as_str().unwrap().to_owned();
+    assert!(module.ends_with("/called"), "{module}");
+    assert!(!of_link["processes"].to_string().contains("/program\""), "{of_link:#}");
+}
+
 #[test]
 fn root_sees_the_futex_waits_of_a_program_that_cannot_be_observed() {
     let test = "root_sees_the_futex_waits_of_a_program_that_cannot_be_observed";

@@ -3,6 +3,7 @@
 use crate::rows::place;
 use crate::run::{Deadlock, Kind, Lock, Process, RunReport, Stuck};
 use crate::terminal::several;
+use std::collections::HashSet;
 use uncontended_figures::duration;
 use uncontended_figures::text::clean;
 
@@ -32,6 +33,16 @@ pub(crate) fn behind(deadlock: &Deadlock) -> Option<String> {
 pub(crate) fn named(tid: u32, name: &str) -> String {
     let name = clean(name);
     if name.is_empty() { format!("thread {tid}") } else { format!("thread {tid} ({name})") }
+}
+
+/// The threads that wait in a deadlock.
+pub(crate) fn stuck(report: &RunReport) -> HashSet<u32> {
+    report
+        .deadlocks
+        .iter()
+        .flat_map(|deadlock| &deadlock.threads)
+        .map(|thread| thread.tid)
+        .collect()
 }
 
 /// A lock by its own number: a row may have several. A read-write lock, which has two rows, is called by the lower one.

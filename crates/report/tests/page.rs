@@ -31,6 +31,61 @@ fn a_run_shows_its_parts() {
     assert!(html.contains("waited for 265 ms at 1.00 s, thread 102 sort"));
 }
 
+/// A narrow screen shows each row as a block: there, each cell has its column's heading with it. Columns that are the
+/// same in every row take no room.
+#[test]
+fn every_cell_knows_its_column() {
+    let html = page("cells", sort());
+    let cells = html.matches("<td").count();
+    assert!(cells > 20 && html.matches(" data-h=\"").count() == cells);
+    assert!(html.contains("thead{display:none}") && html.contains("content:attr(data-h)"));
+    let titles = |locks: Vec<Lock>| {
+        let mut report = run(&["program"]);
+        report.processes = vec![process(7, locks, vec![]), process(8, vec![], vec![])];
+        let html = page("titles", report);
+        let (_, section) = html.split_once("<h2>Locks</h2>").unwrap();
+        section.split_once("</thead>").unwrap().0.to_owned()
+    };
+    let locks = || vec![lock(1, Kind::Mutex, "one"), lock(2, Kind::Mutex, "two")];
+    let same = titles(locks());
+    assert!(same.contains(">lock<") && same.contains(">queue<"), "{same}");
+    assert!([">pid<", ">class<", ">locks<"].iter().all(|title| !same.contains(title)), "{same}");
+    let mut mixed = locks();
+    mixed[0].class = Class::Queue;
+    assert!(titles(mixed).contains(">class<"));
+}
+
+/// A thread that is stuck in a deadlock waited for a lock to the end.
+#[test]
+fn the_wait_in_a_deadlock_is_shown_as_one_for_a_lock() {
+    let mut report = run(&["bank"]);
+    let thread = |tid| Thread {
+        unfinished_ns: Some(700 * MS),
+        wait_ns: None,
+        contention_wait_ns: None,
+        ..thread(tid, "t")
+    };
+    report.processes =
+        vec![process(1, vec![lock(1, Kind::Mutex, "one")], vec![thread(11), thread(12)])];
+    let stuck = Stuck {
+        tid: 11,
+        name: "t".into(),
+        lock: 1,
+        shared: false,
+        has_deadline: false,
+        wait_ns: 700 * MS,
+        stack: vec![],
+        holder: 11,
+        holds: true,
+        taken: vec![],
+        held_ns: None,
+    };
+    report.deadlocks = vec![Deadlock { pid: 1, threads: vec![stuck], behind: 0 }];
+    let html = page("stuck", report);
+    assert_eq!(html.matches("waited for locks: 700 ms").count(), 1);
+    assert!(html.contains(">waiting at the end<"));
+}
+
 /// Both sides of a lock have all of its waiting: what no place and no culprit has stands elsewhere, or is unknown.
 #[test]
 fn waiters_and_culprits_are_divided_apart() {

@@ -1,5 +1,6 @@
 //! What a run could not see, in sentences.
 
+use super::scripts::scripts;
 use super::unnamed::unnamed;
 use super::{outside, sum, threads};
 use crate::facts::{Facts, FutexFacts, Unrecorded};
@@ -106,6 +107,7 @@ pub(super) fn coverage(
     unseen.extend(apart(processes));
     unseen.extend(kernel_gaps(processes));
     unseen.extend(unnamed(processes));
+    unseen.extend(scripts(record));
     let share = match &facts.futex {
         Some(futex) => {
             unseen.extend(futex_gaps(futex));

@@ -16,6 +16,7 @@ mod nature;
 mod order;
 mod outside;
 mod path;
+mod scripts;
 mod spans;
 mod stacks;
 mod threads;
@@ -56,6 +57,12 @@ pub trait Symbols {
 
     /// The same for the byte at `offset` in the file of `module`.
     fn frames_at_offset(&mut self, module: &str, offset: u64) -> Vec<Frame>;
+
+    /// The path by which `program`, a command's first word, calls the file `module`, if that is another name of it.
+    fn called(&mut self, module: &str, program: &str) -> Option<String> {
+        let _ = (module, program);
+        None
+    }
 }
 
 /// The report on the run that left `record` and `facts`.

@@ -13,6 +13,8 @@ pub(super) struct Stacks<'a> {
     joined: &'a Joined<'a>,
     /// The modules of each image, by its address.
     modules: HashMap<*const ProcessRecord, Vec<&'a ModuleRecord>>,
+    /// The file of each image's program and its name as that was called, if it has another.
+    called: HashMap<*const ProcessRecord, Option<[String; 2]>>,
     symbols: &'a mut dyn Symbols,
     named: HashMap<(*const ProcessRecord, u64), Vec<Frame>>,
     /// Whether what is asked about now is a lock that several processes share.
@@ -32,6 +34,7 @@ impl<'a> Stacks<'a> {
             image,
             joined,
             modules: HashMap::new(),
+            called: HashMap::new(),
             symbols,
             named: HashMap::new(),
             is_shared: false,
@@ -56,15 +59,35 @@ impl<'a> Stacks<'a> {
             modules.sort_by_key(|module| module.start);
             modules
         });
+        let called = self.called.entry(number).or_insert_with(|| called(image, self.symbols));
         let mut frames = Vec::with_capacity(addresses.len());
         for &address in addresses {
             let named = self.named.entry((number, address));
-            frames.extend_from_slice(named.or_insert_with(|| name(modules, self.symbols, address)));
+            let name = || renamed(name(modules, self.symbols, address), called.as_ref());
+            frames.extend_from_slice(named.or_insert_with(name));
         }
         let ours = frames.iter().take_while(|frame| is_annotation(frame)).count();
         frames.drain(..ours);
         frames
     }
+}
+
+/// The file of the program of `image`, and the name by which it was called, if that is a link to the file.
+fn called(image: &ProcessRecord, symbols: &mut dyn Symbols) -> Option<[String; 2]> {
+    let program = image.command.first()?;
+    let name = |module: &ModuleRecord| symbols.called(&module.path, program);
+    let mut names =
+        image.modules.iter().map(|module| &module.path).zip(image.modules.iter().map(name));
+    names.find_map(|(path, name)| Some([path.clone(), name?]))
+}
+
+/// These frames, with the name by which the program was called instead of the file's.
+fn renamed(mut frames: Vec<Frame>, called: Option<&[String; 2]>) -> Vec<Frame> {
+    if let Some([file, name]) = called {
+        let of_file = frames.iter_mut().filter(|frame| frame.module.as_ref() == Some(file));
+        of_file.for_each(|frame| frame.module = Some(name.clone()));
+    }
+    frames
 }
 
 /// Whether a frame is the annotation itself and not the lock that contains it.

@@ -116,16 +116,21 @@ impl Cell {
         Cell { text: "–".to_owned(), number: Some(-1.0) }
     }
 
-    fn markup(&self) -> Markup {
+    /// The cell with its column's heading, which a narrow screen shows before it.
+    fn markup(&self, heading: &str) -> Markup {
         match self.number {
-            Some(value) => html! { td class="n" data-v=(value) { (self.text) } },
+            Some(value) => html! { td class="n" data-h=(heading) data-v=(value) { (self.text) } },
             // A word may be as long as a C++ name; short ones keep to one line.
-            None => html! { td class=[(self.text.len() > SHORT).then_some("w")] { (self.text) } },
+            None => {
+                let class = (self.text.len() > SHORT).then_some("w");
+                html! { td class=[class] data-h=(heading) { (self.text) } }
+            }
         }
     }
 }
 
-/// A table whose columns sort on a click on their headings. Columns of figures are right-aligned.
+/// A table whose columns sort on a click on their headings. Columns of figures are right-aligned. On a narrow screen,
+/// each row is a block of its own, with the heading before each cell.
 pub fn table(headings: &[&str], rows: &[Vec<Cell>]) -> Markup {
     let is_number = |column: usize| {
         rows.iter().any(|row| row.get(column).is_some_and(|cell| cell.number.is_some()))
@@ -140,7 +145,11 @@ pub fn table(headings: &[&str], rows: &[Vec<Cell>]) -> Markup {
                         }
                     }
                 }
-                tbody { @for row in rows { tr { @for cell in row { (cell.markup()) } } } }
+                tbody {
+                    @for row in rows {
+                        tr { @for (cell, heading) in row.iter().zip(headings) { (cell.markup(heading)) } }
+                    }
+                }
             }
         }
     }

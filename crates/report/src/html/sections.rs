@@ -1,8 +1,9 @@
 //! The sections of a run's page.
 
 use super::{Cell, bars, stacks, table};
+use crate::deadlocks::stuck;
 use crate::rows::{Row, class_name, kind_of, place};
-use crate::run::{Distribution, Holds, RunReport, Spans, Thread};
+use crate::run::{Class, Distribution, Holds, RunReport, Spans, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
 use crate::terminal::{longest_join, own_switches, several, shown, unseen, why_by_waiting, words};
 use maud::{Markup, html};
@@ -126,7 +127,7 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
         );
         cells
     });
-    let table = without_constants(report, &headings, cells.collect(), rows);
+    let table = without_constants(&headings, cells.collect(), rows);
     html! { @if let Some(chart) = chart { (chart) } (table) }
 }
 
@@ -163,15 +164,11 @@ fn count(number: Option<u64>) -> Cell {
 }
 
 /// The table without columns that are the same in every row, and a line about the rows it omits.
-fn without_constants(
-    report: &RunReport,
-    headings: &[&str],
-    cells: Vec<Vec<Cell>>,
-    rows: &[Row],
-) -> Markup {
+fn without_constants(headings: &[&str], cells: Vec<Vec<Cell>>, rows: &[Row]) -> Markup {
     let one_each = rows.iter().all(|row| row.locks.len() == 1);
     let constant = |heading: &str| match heading {
-        "pid" => report.processes.len() < 2,
+        "pid" => rows.iter().all(|row| row.pids() == rows[0].pids()),
+        "class" => rows.iter().all(|row| row.class() == Class::Contention),
         "locks" => one_each,
         "slept" => rows.iter().all(|row| row.slept.known == 0),
         _ => false,
@@ -269,13 +266,15 @@ pub(super) fn threads(report: &RunReport) -> Markup {
         (Reverse((thread.held_up_ns(), thread.cpu_ns)), *pid, thread.tid)
     });
     let spent = |thread: &Thread| {
-        let parts = thread_parts(thread);
+        let parts = thread_parts(thread, false);
         parts.into_iter().filter_map(|(.., ns)| ns).fold(0, u64::saturating_add)
     };
     let longest = threads.iter().take(BARS).map(|(_, thread)| spent(thread)).max().unwrap_or(0);
     let axis = Axis::linear(0.0, longest.max(1) as f64, "time", figures::duration_f);
-    let bars: Vec<Lane> = threads.iter().take(BARS).map(|(_, thread)| thread_bar(thread)).collect();
-    let legend = thread_parts(&Thread::default()).map(|(colour, what, _)| (colour, what));
+    let stuck = stuck(report);
+    let bar = |(_, thread): &(u32, &Thread)| thread_bar(thread, stuck.contains(&thread.tid));
+    let bars: Vec<Lane> = threads.iter().take(BARS).map(bar).collect();
+    let legend = thread_parts(&Thread::default(), false).map(|(colour, what, _)| (colour, what));
     let chart = lanes("Where the time of each thread went", &axis, &bars, &legend);
     let headings = [
         "thread",
@@ -312,25 +311,26 @@ pub(super) fn threads(report: &RunReport) -> Markup {
 }
 
 /// The parts of a thread's time: colour, name, nanoseconds.
-fn thread_parts(thread: &Thread) -> [(usize, &'static str, Option<u64>); 6] {
-    let otherwise = [thread.other_wait_ns, thread.unfinished_ns]
-        .into_iter()
-        .flatten()
-        .reduce(u64::saturating_add);
+fn thread_parts(thread: &Thread, is_stuck: bool) -> [(usize, &'static str, Option<u64>); 6] {
+    let sum = |parts: [Option<u64>; 2]| parts.into_iter().flatten().reduce(u64::saturating_add);
+    let [stuck_ns, waits_ns] = match is_stuck {
+        true => [thread.unfinished_ns, None],
+        false => [None, thread.unfinished_ns],
+    };
     [
         (4, "ran", thread.user_ns.or(thread.cpu_ns)),
         (1, "ran in the kernel", thread.system_ns),
         (5, "wanted a CPU", thread.runnable_ns),
-        (0, "waited for locks", thread.held_up_ns()),
+        (0, "waited for locks", sum([thread.held_up_ns(), stuck_ns])),
         (2, "waited for work", thread.work_wait_ns()),
-        (3, "waited otherwise", otherwise),
+        (3, "waited otherwise", sum([thread.other_wait_ns, waits_ns])),
     ]
 }
 
-fn thread_bar(thread: &Thread) -> Lane {
+fn thread_bar(thread: &Thread, is_stuck: bool) -> Lane {
     let mut segments = Vec::new();
     let mut from = 0.0;
-    for (colour, what, ns) in thread_parts(thread) {
+    for (colour, what, ns) in thread_parts(thread, is_stuck) {
         let Some(ns) = ns.filter(|&ns| ns > 0) else { continue };
         let to = from + ns as f64;
         segments.push(Segment {

@@ -51,7 +51,7 @@ pub fn lanes(title: &str, axis: &Axis, lanes: &[Lane], legend: &[(usize, &str)])
             @for (value, name) in axis.ticks() {
                 @if let Some(x) = at(*value) {
                     (line([x, top, x, floor]))
-                    (text((x, floor + 15.0), "middle", name))
+                    (text((x.min(WIDTH - 3.75 * width(name) as f64), floor + 15.0), "middle", name))
                 }
             }
             g class="label" { (text(((left + right) / 2.0, floor + 32.0), "middle", axis.label())) }

@@ -3,10 +3,10 @@
 use super::bars::{bar, legend};
 use super::{Options, heading, several};
 use crate::aggregate::sum;
+use crate::deadlocks::stuck;
 use crate::rows::{Slept, code};
 use crate::run::{Lock, RunReport, Thread};
 use std::cmp::Reverse;
-use std::collections::HashSet;
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::{clean, wrap};
@@ -43,8 +43,7 @@ pub(super) fn render_all(report: &RunReport, options: &Options, paint: Paint) ->
         (Reverse((thread.held_up_ns(), thread.cpu_ns)), *pid, thread.tid)
     });
     let mut table = Table::new(COLUMNS.to_vec());
-    let stuck: HashSet<u32> =
-        report.deadlocks.iter().flat_map(|of| of.threads.iter().map(|thread| thread.tid)).collect();
+    let stuck = stuck(report);
     let shown = &threads[..threads.len().min(options.top)];
     let bar = |thread: &Thread| bar(thread, stuck.contains(&thread.tid), options.utf8);
     let bars: Vec<String> = shown.iter().map(|(_, thread)| bar(thread)).collect();
