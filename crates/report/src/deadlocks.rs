@@ -65,11 +65,18 @@ pub(crate) fn holder(deadlock: &Deadlock, thread: &Stuck) -> String {
     format!("held{held} by {holder}{took}")
 }
 
-/// The deadlock as one sentence, with what would prevent it.
+/// A sentence of more threads is not read to its end: each has a line then.
+const IN_A_SENTENCE: usize = 3;
+/// Threads beyond these have none; the block of the deadlock has them all.
+const LINES: usize = 16;
+
+/// The deadlock in a sentence, with what would prevent it; of many threads, a line for each follows.
 pub(crate) fn sentence(report: &RunReport, deadlock: &Deadlock) -> String {
+    let threads = deadlock.threads.len();
     let parts: Vec<String> = deadlock
         .threads
         .iter()
+        .take(if threads > IN_A_SENTENCE { LINES } else { threads })
         .map(|thread| {
             let (waiter, lock) = (named(thread.tid, &thread.name), lock(report, thread.lock));
             match deadlock.threads.len() {
@@ -89,5 +96,13 @@ pub(crate) fn sentence(report: &RunReport, deadlock: &Deadlock) -> String {
         true => "release the lock before taking it again",
         false => "take these locks in the same order everywhere, or never two at a time",
     };
-    format!("{}: {}; {remedy}", title(deadlock).to_lowercase(), parts.join("; "))
+    let title = title(deadlock).to_lowercase();
+    if threads <= IN_A_SENTENCE {
+        return format!("{title}: {}; {remedy}", parts.join("; "));
+    }
+    let more = match threads - parts.len() {
+        0 => String::new(),
+        more => format!("\n… and {more} more threads"),
+    };
+    format!("{title} of {threads} threads: {remedy}\n{}{more}", parts.join("\n"))
 }

@@ -54,6 +54,11 @@ impl Row<'_> {
         self.locks[0]
     }
 
+    /// What it is called: `#1`, or `#1+3` for lock #1 and three more. So a number alone is always one lock.
+    pub fn label(&self) -> String {
+        label(self.first().id, self.locks.len())
+    }
+
     /// How many other processes share its locks.
     pub fn others(&self) -> usize {
         let others = self.locks.iter().flat_map(|lock| &lock.processes);
@@ -168,11 +173,28 @@ pub fn rows(report: &RunReport) -> Vec<Row<'_>> {
     let groups =
         groups.into_iter().map(|((nth, ..), locks)| join(report.processes[nth].pid, locks));
     let mut rows: Vec<Row> = groups.collect();
+    rows.iter_mut().for_each(|row| row.wait_share = share_of_all(report, row));
     rows.sort_by_cached_key(|row| {
         let costliest = std::cmp::Reverse((row.wait_total(), row.acquisitions));
         (costliest, row.pid, row.first().id)
     });
     rows
+}
+
+/// The share of a row's waiting, of the time of the threads of all processes that use one of its locks. Where these are
+/// the same for each lock, the sum of the locks' shares.
+fn share_of_all(report: &RunReport, row: &Row) -> Option<f64> {
+    let share = row.wait_share?;
+    let first = &row.first().processes;
+    if row.locks.iter().all(|lock| lock.processes == *first) {
+        return Some(share);
+    }
+    let sharers = row.locks.iter().flat_map(|lock| &lock.processes).copied();
+    let pids: HashSet<u32> = sharers.chain([row.pid]).collect();
+    let processes = report.processes.iter().filter(|process| pids.contains(&process.pid));
+    let lived_ns = processes.map(|process| process.lived_ns(report.wall_ns));
+    let lived_ns = lived_ns.fold(0, u64::saturating_add).max(1);
+    Some(row.wait_total() as f64 / lived_ns as f64)
 }
 
 /// The order of the locks of a row, by the first of which it is called.
@@ -181,19 +203,33 @@ fn rank(lock: &Lock) -> impl Ord + use<> {
     (std::cmp::Reverse((waited, lock.acquisitions)), lock.id)
 }
 
-/// The lock by which the row of the lock `id` is called; `id` itself if the report has no such lock.
-pub fn called_by(report: &RunReport, id: u64) -> u64 {
+fn label(first: u64, locks: usize) -> String {
+    match locks {
+        0 | 1 => format!("#{first}"),
+        locks => format!("#{first}+{}", locks - 1),
+    }
+}
+
+/// What the row of the lock `id` is called: [`Row::label`].
+pub fn called(report: &RunReport, id: u64) -> String {
+    let (first, locks) = row_of(report, id);
+    label(first, locks)
+}
+
+/// The first lock of the row of the lock `id`, and how many it has.
+fn row_of(report: &RunReport, id: u64) -> (u64, usize) {
     let find = |process: &'_ Process| process.locks.iter().position(|lock| lock.id == id);
     let Some((process, at)) =
         report.processes.iter().find_map(|process| Some((process, find(process)?)))
     else {
-        return id;
+        return (id, 1);
     };
     let lock = &process.locks[at];
     let key = |lock: &'_ Lock| (lock.kind, lock.class);
     let same = |other: &&Lock| key(other) == key(lock) && other.site == lock.site;
     let of_row = process.locks.iter().filter(|_| lock.site.is_some()).filter(same);
-    of_row.min_by_key(|lock| rank(lock)).map_or(id, |first| first.id)
+    let first = of_row.clone().min_by_key(|lock| rank(lock)).map_or(id, |first| first.id);
+    (first, of_row.count())
 }
 
 /// The row of these locks of a process.

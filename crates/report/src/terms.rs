@@ -14,8 +14,8 @@ pub const TERMS: &[Group] = &[
         "Culprits",
         &[
             (
-                "gain ≤",
-                "by how much the path that set the run's length would be shorter if this code had held its locks for no time whenever a thread waited for that (with --all-holds: and whenever it held them for long), everything else in the order recorded: no change to these holds can gain more, as long as the order stays; shown if the run ended by itself",
+                "gain (est.)",
+                "an estimate, for threads that take locks in the same order: by how much the path that set the run's length would be shorter if this code had held its locks for no time whenever a thread waited for that (with --all-holds: and whenever it held them for long), everything else in the order recorded; a change that alters the order can gain more or less; shown if the run ended by itself",
             ),
             (
                 "on path",
@@ -23,7 +23,10 @@ pub const TERMS: &[Group] = &[
             ),
             ("share", "its share of all waiting at contended locks and gates"),
             ("total", "the waiting that it caused, summed over the threads that waited"),
-            ("where", "the code that held the lock or, if it stood idle, the lock's own place"),
+            (
+                "where",
+                "the code that held the lock or, if it stood idle, the lock's own place; waiting for a CPU has no line, but a sentence below",
+            ),
             ("what", "what that code did (next)"),
         ],
     ),
@@ -63,7 +66,10 @@ pub const TERMS: &[Group] = &[
     (
         "Locks",
         &[
-            ("lock", "a number for this run; everything that refers to the lock uses it"),
+            (
+                "lock",
+                "a number for this run; everything that refers to the lock uses it. '#1+3': a row of lock #1, the one most waited for, and three more",
+            ),
             (
                 "pid",
                 "the process; shown if several have locks. '+3': three more share the lock, which is recognised in all of them",

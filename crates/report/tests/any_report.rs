@@ -68,6 +68,16 @@ impl Dice {
         (0..self.below(20)).map(|_| self.frame()).collect()
     }
 
+    fn holders_waited(&mut self) -> HoldersWaited {
+        let on = |random: &mut Dice| WaitedOn {
+            lock: random.maybe(|random| random.below(4)),
+            site: random.maybe(Dice::frame),
+            wait_ns: random.number(),
+        };
+        let on = (0..self.below(4)).map(|_| on(self)).collect();
+        HoldersWaited { wait_ns: self.number(), waited_ns: self.number(), on }
+    }
+
     fn times(&mut self) -> Distribution {
         let mut worst: Vec<u64> = (0..self.below(5)).map(|_| self.number()).collect();
         worst.sort_unstable_by(|a, b| b.cmp(a));
@@ -141,6 +151,7 @@ impl Dice {
             }),
             blame: self.maybe(Dice::blame),
             held_by: (0..self.below(4)).map(|_| self.blamed()).collect(),
+            holders_waited: self.maybe(Dice::holders_waited),
             ended_by: (0..self.below(4)).map(|_| self.blamed()).collect(),
             waited_in: (0..self.below(4)).map(|_| self.waited_in()).collect(),
             moments: (0..self.below(5))

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use uncontended_report::rows::{self, called_by, callers, function, place, source};
+use uncontended_report::rows::{self, called, callers, function, place, source};
 use uncontended_report::run::*;
 use uncontended_report::terminal::{Options, render};
 
@@ -144,7 +144,9 @@ fn a_lock_matches_by_all_its_words() {
         assert!(none.processes[0].locks.is_empty());
         let text = render(&none, &Options::default());
         assert!(
-            text.ends_with(&format!("Findings  none about the locks that match '{pattern}'\n")),
+            text.ends_with(&format!(
+                "Findings  none about the locks that match '{pattern}': no lock matches\n"
+            )),
             "{text}"
         );
     }
@@ -163,8 +165,8 @@ fn a_lock_is_called_by_the_first_of_its_row() {
     let locks = vec![first, waits, lock(5, Kind::Spin, "push"), nowhere, other];
     let mut report = run(&["p"]);
     report.processes = vec![process(1, locks, vec![])];
-    let called: Vec<u64> = (3..=8).map(|id| called_by(&report, id)).collect();
-    assert_eq!(called, [4, 4, 5, 6, 7, 8]);
+    let labels = [(3, "#4+1"), (4, "#4+1"), (5, "#5"), (6, "#6"), (8, "#8")];
+    labels.iter().for_each(|&(id, label)| assert_eq!(called(&report, id), label));
     let mut firsts: Vec<u64> = rows::rows(&report).iter().map(|row| row.first().id).collect();
     firsts.sort_unstable();
     assert_eq!(firsts, [4, 5, 6, 7]);

@@ -3,6 +3,7 @@
 use super::blame::{Division, Sites, divide, ended, waited_in};
 use super::classify::{Part, classify};
 use super::distribution::Bucket;
+use super::holders;
 use super::joined::Joined;
 use super::nature::Nature;
 use super::stacks::Stacks;
@@ -20,6 +21,8 @@ use uncontended_trace::reader::{
 use uncontended_trace::setup::Holds;
 
 type Cells<'a> = Vec<(&'a ThreadRecord, CellRecord)>;
+
+type Figure = fn(&CellRecord) -> u64;
 
 /// A longest time: the thread, and the record's entry.
 type Note = (u32, ExtremeRecord);
@@ -95,6 +98,7 @@ pub(super) fn rows(
         rows.locks.push(lock);
         rows.followed.push(followed);
     }
+    holders::add(record, image, &mut rows, stacks);
     rows
 }
 
@@ -188,7 +192,6 @@ impl Scale<'_> {
         sites: &Sites,
         stacks: &mut Stacks<'_>,
     ) -> (Lock, Vec<Blamed>) {
-        type Figure = fn(&CellRecord) -> u64;
         let sum = |figure: Figure| super::sum(cells.iter().map(|(_, cell)| figure(cell)));
         let wait = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.wait)));
         let idle = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.idle)));
@@ -219,6 +222,7 @@ impl Scale<'_> {
             processes: Vec::new(),
             blame: division.blame,
             held_by: division.held_by,
+            holders_waited: None,
             ended_by: division.ended_by,
             waited_in,
             site,

@@ -4,7 +4,7 @@ use super::{Cell, bars, stacks, table};
 use crate::rows::{Row, class_name, kind_of, place};
 use crate::run::{Distribution, Holds, RunReport, Spans, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
-use crate::terminal::{longest_join, own_switches, several, shown, unseen, why_by_waiting, words};
+use crate::terminal::{longest_join, notes, own_switches, several, shown, words};
 use maud::{Markup, html};
 use std::cmp::Reverse;
 use uncontended_figures as figures;
@@ -36,11 +36,11 @@ pub(super) fn culprits(report: &RunReport) -> Markup {
         })
         .collect();
     let headings =
-        ["gain at most", "on the path", "share", "total", "where", "what", "waits", "longest"];
+        ["gain (est.)", "on the path", "share", "total", "where", "what", "waits", "longest"];
     let first = headings.len() - rows.iter().map(Vec::len).max().unwrap_or(0);
     html! {
         @if !rows.is_empty() { (table(&headings[first..], &rows)) }
-        @for rest in unseen(report).into_iter().chain(why_by_waiting(report)) { p class="more" { (rest) } }
+        @for rest in notes(report) { p class="more" { (rest) } }
     }
 }
 
@@ -131,12 +131,12 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
 }
 
 fn name(row: &Row) -> String {
-    format!("#{} {}", row.first().id, place(row.first()))
+    format!("{} {}", row.label(), place(row.first()))
 }
 
 fn names(row: &Row) -> Vec<Cell> {
     vec![
-        Cell::figure(format!("#{}", row.first().id), row.first().id as f64),
+        Cell::figure(row.label(), row.first().id as f64),
         Cell::figure(row.pids(), f64::from(row.pid)),
         Cell::text(class_name(row.class())),
         Cell::text(kind_of(row.first())),

@@ -9,7 +9,7 @@ use uncontended_figures::table::{Column, Paint, Table};
 /// A column and its content.
 type Shown = (Column, fn(&Row) -> String);
 
-const LOCK: Shown = (Column::figure("lock"), |row| format!("#{}", row.first().id));
+const LOCK: Shown = (Column::figure("lock"), |row| row.label());
 const PID: Shown = (Column::figure("pid"), |row| row.pids());
 const CLASS: Shown = (Column::word("class"), |row| class_name(row.class()).to_owned());
 const KIND: Shown = (Column::word("kind").goes(3), |row| kind_of(row.first()).to_owned());

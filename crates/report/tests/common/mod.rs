@@ -97,6 +97,7 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         unfinished: None,
         blame: None,
         held_by: vec![],
+        holders_waited: None,
         ended_by: vec![],
         waited_in: vec![],
         moments: vec![],

@@ -1,0 +1,64 @@
+//! What the findings say of programs that know why their threads waited.
+
+use super::check_with;
+use serde_json::Value;
+
+fn texts(report: &Value) -> Vec<&str> {
+    let findings = report["findings"].as_array().expect("findings").iter();
+    findings.filter_map(|of| of["text"].as_str()).collect()
+}
+
+/// Advice follows what filled the holds: a holder that waits is not told to do less.
+#[test]
+fn a_holder_that_waits_is_not_told_to_do_less() {
+    for (mode, what) in [
+        ("condition", "the condition #"),
+        ("reader", "the rwlock read #"),
+        ("join", "another thread's end"),
+        ("semaphore", "the semaphore #"),
+        ("barrier", "the barrier #"),
+        ("work", ""),
+    ] {
+        let report = check_with("holder_waits", &[mode], 0);
+        let texts = texts(&report);
+        let says = |words: &str| texts.iter().any(|text| text.contains(words));
+        let of_work = ["do less while", "rare long work", "lost its CPU", "long work out of"];
+        let is_of_work = of_work.iter().any(|words| says(words));
+        if mode == "work" {
+            assert!(!says("its holder itself waited"), "{texts:#?}");
+        } else {
+            assert!(says(&format!("its holder itself waited, for {what}")), "{mode}: {texts:#?}");
+            assert!(!is_of_work, "{mode}: {texts:#?}");
+        }
+    }
+}
+
+#[test]
+fn rare_hold() {
+    let report = check_with("rare_hold", &[], 0);
+    let lock = &report["processes"][0]["locks"][0];
+    let found = report["findings"].as_array().unwrap();
+    let finding = found.iter().find(|finding| finding["lock"] == lock["id"]);
+    let share = finding.unwrap_or_else(|| panic!("{found:#?}"))["wait_share"].as_f64().unwrap();
+    assert_eq!(Some(share), lock["wait_share"].as_f64());
+    let threads = report["processes"][0]["threads"].as_array().unwrap();
+    let lived_ns: Vec<u64> =
+        threads.iter().map(|thread| thread["lived_ns"].as_u64().unwrap()).collect();
+    let wall_ns = report["wall_ns"].as_u64().unwrap();
+    assert!(lived_ns.iter().all(|&ns| ns > 0 && ns <= wall_ns), "{lived_ns:?} of {wall_ns}");
+    let own_ns = |thread: &Value| {
+        let of = |name: &str| thread[name].as_u64().unwrap_or(0);
+        let lived_ns = of("lived_ns").saturating_sub(of("joined_ns"));
+        lived_ns.saturating_sub(of("runnable_ns")).max(of("wait_ns").min(lived_ns))
+    };
+    let waited_ns = lock["wait_ns"]["total"].as_u64().unwrap() as f64;
+    assert_eq!(share, waited_ns / threads.iter().map(own_ns).sum::<u64>() as f64);
+    let ended = threads.iter().filter(|thread| !thread["user_ns"].is_null());
+    for thread in ended.clone() {
+        let of = |name: &str| thread[name].as_u64().unwrap();
+        assert_eq!(of("user_ns") + of("system_ns"), of("cpu_ns"), "{thread:#}");
+        let parts = ["cpu_ns", "wait_ns", "joined_ns", "other_wait_ns"].map(of);
+        assert!(parts[3] <= of("lived_ns") && parts[3] + parts[0] <= of("lived_ns"), "{thread:#}");
+    }
+    assert!(ended.count() >= 2, "{threads:#?}");
+}
