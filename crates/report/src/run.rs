@@ -14,7 +14,8 @@ mod seen;
 mod spans;
 
 pub use blamed::{
-    Blame, Blamed, BlamedKind, GAINS, HoldersWaited, PathTaken, RankedBy, WaitedIn, WaitedOn,
+    Blame, Blamed, BlamedKind, GAINS, HoldersWaited, Keeper, PathTaken, RankedBy, WaitedIn,
+    WaitedOn,
 };
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
 pub use ends::{TimedOut, Unfinished};
@@ -158,7 +159,7 @@ pub enum Class {
     Contention,
     /// One thread passes the turn to a particular other.
     HandOff,
-    /// One thread holds it for long at a time, while the others only pass through: perhaps on purpose.
+    /// The long holds of one thread cause the waiting, and those of the others next to none: perhaps on purpose.
     Gate,
     /// Threads wait for work.
     Queue,
@@ -273,6 +274,9 @@ pub struct Lock {
     /// The code whose holds caused its wait, the most first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_by: Vec<Blamed>,
+    /// The thread whose holds cause the waiting, of class gate (except barriers).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeper: Option<Keeper>,
     /// What its holders waited for themselves meanwhile; none if no hold of it is in the log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holders_waited: Option<HoldersWaited>,

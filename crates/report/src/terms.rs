@@ -126,7 +126,7 @@ pub const TERMS: &[Group] = &[
             ("hand-off", "threads take turns on purpose; waiting for a turn may be intended"),
             (
                 "gate",
-                "one thread holds it for long while the others pass through; intended, or long work under a lock",
+                "the long holds of one thread cause the waiting; intended, or long work under a lock",
             ),
             ("queue", "threads wait for work"),
             ("unknown", "only the wait was seen"),

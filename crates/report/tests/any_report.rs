@@ -68,6 +68,17 @@ impl Dice {
         (0..self.below(20)).map(|_| self.frame()).collect()
     }
 
+    fn keeper(&mut self) -> Keeper {
+        Keeper {
+            tid: self.next() as u32,
+            wait_ns: self.number(),
+            share: self.share(),
+            holds: self.number(),
+            hold_ns: self.maybe(Dice::number),
+            longest_ns: self.maybe(Dice::number),
+        }
+    }
+
     fn holders_waited(&mut self) -> HoldersWaited {
         let on = |random: &mut Dice| WaitedOn {
             lock: random.maybe(|random| random.below(4)),
@@ -152,6 +163,7 @@ impl Dice {
             blame: self.maybe(Dice::blame),
             held_by: (0..self.below(4)).map(|_| self.blamed()).collect(),
             holders_waited: self.maybe(Dice::holders_waited),
+            keeper: self.maybe(Dice::keeper),
             ended_by: (0..self.below(4)).map(|_| self.blamed()).collect(),
             waited_in: (0..self.below(4)).map(|_| self.waited_in()).collect(),
             moments: (0..self.below(5))

@@ -1,6 +1,6 @@
 //! What the findings say of programs that know why their threads waited.
 
-use super::check_with;
+use super::{check_by, check_unmet, check_with};
 use serde_json::Value;
 
 fn texts(report: &Value) -> Vec<&str> {
@@ -30,6 +30,35 @@ fn a_holder_that_waits_is_not_told_to_do_less() {
             assert!(says(&format!("its holder itself waited, for {what}")), "{mode}: {texts:#?}");
             assert!(!is_of_work, "{mode}: {texts:#?}");
         }
+    }
+}
+
+/// A class follows from what was waited for, whatever holds are recorded.
+#[test]
+fn the_same_lock_has_one_class() {
+    for kind in ["mutex", "semaphore"] {
+        for flags in [&[][..], &["--all-holds"]] {
+            let report = check_by(flags, "gate", &[kind], 0);
+            let texts = texts(&report);
+            let words = "of the waiting is for the holds of one thread";
+            assert!(kind != "mutex" || texts.iter().any(|text| text.contains(words)), "{texts:#?}");
+        }
+    }
+    // Without holds it may be told from no gate, but a semaphore in use as a lock is not a queue.
+    let program = check_unmet(&["--no-hold"], "gate", &["semaphore"]);
+    let locks = program["processes"][0]["locks"].as_array().expect("locks").iter();
+    let classes: Vec<&Value> =
+        locks.filter(|lock| lock["kind"] == "semaphore").map(|lock| &lock["class"]).collect();
+    assert!(classes.len() == 1 && ["gate", "contention"].contains(&classes[0].as_str().unwrap()));
+}
+
+/// What no thread holds is named by the code that ended the waits.
+#[test]
+fn the_last_to_arrive_is_named() {
+    for (how, words) in [("barrier", "ended when come_late"), ("futex", "ended when come_late")] {
+        let report = check_with("last_arrival", &[how], 0);
+        let texts = texts(&report);
+        assert!(texts.iter().any(|text| text.contains(words)), "{how}: {texts:#?}");
     }
 }
 

@@ -14,6 +14,7 @@
 //! `tests/findings.rs`: for every rule a run in which it speaks, and near misses in which it stays silent;
 //! `tests/thresholds.rs`: each threshold.
 
+mod arrivals;
 mod chain;
 mod deadlock;
 mod none;

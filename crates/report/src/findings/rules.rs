@@ -5,7 +5,7 @@
 //! idle hand-offs under oversubscription, owner changes and the single-writer principle, gates that look like
 //! contention.
 
-use super::{Subject, chain, fourth, sleep, weight};
+use super::{Subject, arrivals, chain, fourth, sleep, weight};
 use crate::rows::{idle_share, idle_wait_ns};
 use crate::run::{Class, Distribution, IdleCause, Kind, Lock, Span};
 use uncontended_figures::{count, duration, number, percent};
@@ -44,6 +44,7 @@ pub(super) const OF_ANY: &[Rule] = &[
     ("woken-into", woken_into),
     ("passed-on", chain::passed_on),
     ("gate", gate),
+    ("waited-for", arrivals::waited_for),
 ];
 
 /// A shorter wait might have ended a moment later.
@@ -509,28 +510,38 @@ fn gate(subject: &Subject) -> Option<Said> {
     if !is_gate || is_elsewhere || woken_into(subject).is_some() {
         return None;
     }
-    let off_cpu = off_cpu(subject, hold).filter(|&share| share >= MOSTLY_OFF_CPU);
+    let held_ns = lock.keeper.and_then(|keeper| keeper.hold_ns).unwrap_or(hold.total);
+    let longest_ns = lock.keeper.and_then(|keeper| keeper.longest_ns).unwrap_or(hold.max);
+    let off_cpu = off_cpu(subject, held_ns).filter(|&share| share >= MOSTLY_OFF_CPU);
+    // What an earlier version kept is about holds.
+    let who = match lock.keeper {
+        Some(keeper) => {
+            format!("{} of the waiting is for the holds of one thread", percent(keeper.share))
+        }
+        None => "mostly one thread held it".to_owned(),
+    };
     let asleep = off_cpu.map_or_else(String::new, |share| {
         format!(", off the CPU for at least {} of that", percent(share))
     });
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "mostly one thread held it, for up to {} at a time (in all {} of the run{asleep}), and the others waited {} in \
+            "{who}, for up to {} at a time (in all {} of the run{asleep}), and the others waited {} in \
              all",
-            duration(hold.max),
-            subject.held_for(hold.total as f64 / subject.wall_ns.max(1) as f64),
+            duration(longest_ns),
+            subject.held_for(held_ns as f64 / subject.wall_ns.max(1) as f64),
             duration(wait.total)
         ),
         advice: "; if that is intended, nothing is wrong; else move the long work out of the lock"
             .to_owned(),
         evidence: vec![
-            ("longest_hold_ns", hold.max as f64),
-            ("total_hold_ns", hold.total as f64),
+            ("longest_hold_ns", longest_ns as f64),
+            ("total_hold_ns", held_ns as f64),
             ("total_wait_ns", wait.total as f64),
             ("wait_per_wall", subject.queue()),
         ]
         .into_iter()
+        .chain(lock.keeper.map(|keeper| ("keeper_share", keeper.share)))
         .chain(off_cpu.map(|share| ("holder_off_cpu_share", share)))
         .collect(),
     })
@@ -539,12 +550,13 @@ fn gate(subject: &Subject) -> Option<Said> {
 /// A holder that is off the CPU for this share of its holds does not compute under the lock.
 const MOSTLY_OFF_CPU: f64 = 0.5;
 
-/// The share of the holds during which the thread of the longest hold was surely off the CPU: it cannot have run under
-/// the lock for longer than it ran at all. Nothing if its CPU time is unknown.
-fn off_cpu(subject: &Subject, hold: &Distribution) -> Option<f64> {
+/// The share of the holds during which the keeper, or else the thread of the longest hold, was surely off the CPU: it
+/// cannot have run under the lock for longer than it ran at all. Nothing if its CPU time is unknown.
+fn off_cpu(subject: &Subject, held_ns: u64) -> Option<f64> {
     let holds = subject.lock.moments.iter().filter(|moment| moment.what == Span::Hold);
-    let holder = holds.max_by_key(|moment| moment.ns)?.tid?;
+    let longest = || holds.max_by_key(|moment| moment.ns)?.tid;
+    let holder = subject.lock.keeper.map(|keeper| keeper.tid).or_else(longest)?;
     let thread = subject.threads().find(|thread| thread.tid == holder)?;
-    let off_ns = hold.total.saturating_sub(thread.cpu_ns?);
-    Some(off_ns as f64 / hold.total.max(1) as f64)
+    let off_ns = held_ns.saturating_sub(thread.cpu_ns?);
+    Some(off_ns as f64 / held_ns.max(1) as f64)
 }

@@ -183,6 +183,23 @@ pub enum RankedBy {
     Gain,
 }
 
+/// The thread whose holds cause the waiting at a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Keeper {
+    /// Its ID.
+    pub tid: u32,
+    /// The waiting of others that its holds caused.
+    pub wait_ns: u64,
+    /// Of the row's total wait.
+    pub share: f64,
+    /// Its holds that a thread waited for.
+    pub holds: u64,
+    /// The sum of its holds, of those that the report's `holds` says; none if they were not recorded.
+    pub hold_ns: Option<u64>,
+    /// The longest of them.
+    pub longest_ns: Option<u64>,
+}
+
 /// What the holders of a lock waited for themselves, while other threads waited for their holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HoldersWaited {

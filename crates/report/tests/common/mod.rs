@@ -98,6 +98,7 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         blame: None,
         held_by: vec![],
         holders_waited: None,
+        keeper: None,
         ended_by: vec![],
         waited_in: vec![],
         moments: vec![],
