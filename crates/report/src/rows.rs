@@ -5,7 +5,7 @@
 //! class and site make one row here. A lock without a known site has a row of its own. Sums, worst times and histograms
 //! of a row are exact over its locks; percentiles come from the merged histogram.
 //! I1: every lock is in exactly one row, and no row is empty.
-//! Order: by total wait, then by acquisitions, then by id.
+//! Order: by total wait (with that of waits for held locks that had not ended), then by acquisitions, then by id.
 
 use crate::aggregate::{Bucket, distribution};
 use crate::code::base;
@@ -30,6 +30,8 @@ pub struct Row<'a> {
     pub try_failed: u64,
     /// Calls that might wait, of all.
     pub attempts: u64,
+    /// Waits of all that had not ended when the run did, of locks that a thread held: how many, and their sum.
+    pub unfinished: Option<(u64, u64)>,
     /// Waits of all that ended without the lock.
     pub timed_out: Option<TimedOut>,
     /// Owner changes of all; none if no lock has the figure.
@@ -175,7 +177,9 @@ pub fn rows(report: &RunReport) -> Vec<Row<'_>> {
     let mut rows: Vec<Row> = groups.collect();
     rows.iter_mut().for_each(|row| row.wait_share = share_of_all(report, row));
     rows.sort_by_cached_key(|row| {
-        let costliest = std::cmp::Reverse((row.wait_total(), row.acquisitions));
+        let unfinished_ns = row.unfinished.map_or(0, |(_, ns)| ns);
+        let waited_ns = row.wait_total().saturating_add(unfinished_ns);
+        let costliest = std::cmp::Reverse((waited_ns, row.acquisitions));
         (costliest, row.pid, row.first().id)
     });
     rows
@@ -248,6 +252,7 @@ pub(crate) fn join(pid: u32, mut locks: Vec<&Lock>) -> Row<'_> {
         slept: Slept::of(&locks),
         try_failed: sum(|lock| lock.try_failed),
         attempts: sum(Lock::attempts),
+        unfinished: unfinished(&locks),
         timed_out: locks.iter().filter_map(|lock| lock.timed_out).reduce(TimedOut::and),
         owner_changes: owner_changes.reduce(u64::saturating_add),
         utilisation: locks.iter().filter_map(|lock| lock.utilisation).reduce(f64::max),
@@ -258,6 +263,12 @@ pub(crate) fn join(pid: u32, mut locks: Vec<&Lock>) -> Row<'_> {
         hold: merge(&locks, |lock| lock.hold_ns.as_ref()),
         locks,
     }
+}
+
+fn unfinished(locks: &[&Lock]) -> Option<(u64, u64)> {
+    let held = locks.iter().filter_map(|lock| lock.unfinished.filter(|left| left.holder.is_some()));
+    held.map(|left| (left.count, left.total_ns.max(left.longest_ns)))
+        .reduce(|a, b| (a.0.saturating_add(b.0), a.1.saturating_add(b.1)))
 }
 
 fn merge<'a>(

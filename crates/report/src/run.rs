@@ -18,7 +18,7 @@ pub use blamed::{
     WaitedOn,
 };
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
-pub use ends::{TimedOut, Unfinished};
+pub use ends::{Head, TimedOut, Unfinished};
 pub use join::Join;
 pub use seen::{AttachedTo, Clock, Holds, Source};
 pub use spans::{SpanGroup, SpanKind, SpanPart, Spans};
@@ -265,9 +265,12 @@ pub struct Lock {
     pub worst_wait: Option<WorstWait>,
     /// The longest idle interval and the threads involved.
     pub worst_idle: Option<WorstIdle>,
-    /// Waits still in progress when the run ended; they are in no other figure.
+    /// Waits still in progress when the run ended; they are in no other figure of the row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<Unfinished>,
+    /// The thread that those waits are for in the end; none if it is not known, or in a cycle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hung_behind: Option<Head>,
     /// Its total wait, divided; none for semaphores that are not locks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blame: Option<Blame>,
@@ -474,6 +477,12 @@ pub struct Thread {
     /// The part of `wait_ns` at locks of class contention or gate. The rest is waiting for work, for a turn or unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contention_wait_ns: Option<u64>,
+    /// How long the wait had lasted in which it still was when the run ended; none if it was in none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished_wait_ns: Option<u64>,
+    /// The lock that it was for; none if it was for another object, or for another thread's end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished_lock: Option<u64>,
     /// Its total wait for other threads to end.
     #[serde(default)]
     pub joined_ns: Option<u64>,
@@ -492,15 +501,20 @@ impl Thread {
         self.user_ns = Some(cpu_ns.saturating_sub(system_ns));
     }
 
-    /// Its waiting at locks that others held: all of its waiting for locks if a version before 0.2.0 kept the run.
+    /// Its waiting at locks that others held, and for the one that it still wanted: all of its waiting for locks if a
+    /// version before 0.2.0 kept the run.
     pub(crate) fn held_up_ns(&self) -> Option<u64> {
-        self.contention_wait_ns.or(self.wait_ns)
+        let unfinished_ns = self.unfinished_wait_ns.filter(|_| self.unfinished_lock.is_some());
+        let ended_ns = self.contention_wait_ns.or(self.wait_ns)?;
+        Some(ended_ns.saturating_add(unfinished_ns.unwrap_or(0)))
     }
 
     /// Its waiting for work, for a turn, for other threads to end, and what may be either.
     pub(crate) fn work_wait_ns(&self) -> Option<u64> {
         let work_ns = self.wait_ns?.saturating_sub(self.contention_wait_ns?);
-        Some(work_ns.saturating_add(self.joined_ns.unwrap_or(0)))
+        let unfinished_ns = self.unfinished_wait_ns.filter(|_| self.unfinished_lock.is_none());
+        let others = [self.joined_ns, unfinished_ns].map(|ns| ns.unwrap_or(0));
+        Some(others.into_iter().fold(work_ns, u64::saturating_add))
     }
 }
 

@@ -110,6 +110,10 @@ pub const TERMS: &[Group] = &[
                 "the same, of holds that ended while a thread waited for the lock, or for a condition variable used with it; --all-holds times the others too",
             ),
             ("total", "the sum; waits of two threads at the same time both count"),
+            (
+                "not ended",
+                "waits in progress when the run ended, as of then: in no other column, but they count where rows are ranked",
+            ),
             ("p50, p99", "the median and the 99th percentile"),
             ("longest", "the maximum; it grows with the number of samples"),
             (
@@ -168,10 +172,13 @@ pub const TERMS: &[Group] = &[
             ),
             ("user, system", "the parts of the time on a CPU"),
             ("wanted CPU", "the time for which it was runnable but had no CPU"),
-            ("locks", "its waiting at contended locks and gates"),
+            (
+                "locks",
+                "its waiting at contended locks and gates, and for a lock when the run ended",
+            ),
             (
                 "work",
-                "its other waiting that was seen: for work, for a turn, for threads to end, and of class unknown",
+                "its other waiting that was seen: for work, for a turn, for threads to end, and of class unknown; also what had not ended",
             ),
             (
                 "other",

@@ -173,6 +173,62 @@ fn locks_taken_in_two_orders_are_a_finding() {
     assert!(find(&report).iter().all(|finding| finding.rule != "lock-order"));
 }
 
+/// Of a chain of threads that wait, the head is named, once, with its code; the others have no finding of their own.
+#[test]
+fn a_hang_is_followed_to_its_head() {
+    let head = |through| Head {
+        tid: 9,
+        name: "saver".to_owned(),
+        lock: 3,
+        taken: vec![frame("pthread_mutex_lock", "lock.c", 80), frame("save", "db.c", 7)],
+        held_ns: Some(9_100 * MS),
+        through,
+        behind: 5,
+        is_asleep: through == 0,
+    };
+    let stuck = |id: u64, function: &str, head: Option<Head>| Lock {
+        unfinished: rules::stuck(8_000 * MS),
+        hung_behind: head,
+        ..lock(id, Kind::Mutex, function)
+    };
+    let texts = |locks: Vec<Lock>| -> Vec<String> {
+        find(&of(locks)).into_iter().map(|finding| finding.text).collect()
+    };
+    let alone = texts(vec![stuck(1, "one", None)]);
+    assert!(
+        alone[0].ends_with("thread 7 had held it for 9.00 s without releasing it"),
+        "{alone:?}"
+    );
+    let middles = || vec![stuck(1, "one", Some(head(2))), stuck(2, "two", Some(head(1)))];
+    let found = texts(middles());
+    let words = "thread 7 had held it for 9.00 s and waited itself: in the end, 5 threads wait for thread 9 (saver), which has \
+                 held lock #3 for 9.10 s, which it took in save db.c:7";
+    assert!(found.len() == 2 && found[0].ends_with(words), "{found:#?}");
+    let all = [middles(), vec![stuck(3, "three", Some(head(0)))]].concat();
+    let found = texts(all.clone());
+    let words = "without releasing it, which it took in save db.c:7; it was asleep itself, for no lock that is known; 4 more \
+                 wait behind these";
+    assert!(found.len() == 1 && found[0].ends_with(words), "{found:#?}");
+    // Waits that did not end count: their rows come first, and the table has them.
+    let mut report = of(all);
+    let mut ended = contended(&[MS; 100], &[], &[]);
+    ended.id = 8;
+    report.processes[0].locks.insert(0, ended);
+    let said = render(&report, &Options { top: 4, colour: false, width: 200 });
+    let rows: Vec<&str> = said.lines().filter(|line| line.trim_start().starts_with('#')).collect();
+    assert!(said.contains("not ended") && rows[0].contains("8.00 s"), "{said}");
+    assert!(rows[3].contains("#8"), "{said}");
+    let mut thread = thread(7, "waiter");
+    (thread.unfinished_wait_ns, thread.unfinished_lock) = (Some(8_000 * MS), Some(1));
+    report.processes[0].threads = vec![thread.clone()];
+    let said = render(&report, &Options { top: 4, colour: false, width: 200 });
+    assert!(said.contains("8.28 s  20.0 ms"), "for locks: {said}");
+    thread.unfinished_lock = None;
+    report.processes[0].threads = vec![thread];
+    let said = render(&report, &Options { top: 4, colour: false, width: 200 });
+    assert!(said.contains("280 ms  8.02 s"), "for work: {said}");
+}
+
 /// A ring of many threads has a line for each, up to a bound.
 #[test]
 fn a_long_deadlock_has_a_line_for_each_thread() {

@@ -1,6 +1,6 @@
 //! What the findings say of programs that know why their threads waited.
 
-use super::{check_by, check_unmet, check_with};
+use super::{check_by, check_killed, check_unmet, check_with};
 use serde_json::Value;
 
 fn texts(report: &Value) -> Vec<&str> {
@@ -60,6 +60,21 @@ fn the_last_to_arrive_is_named() {
         let texts = texts(&report);
         assert!(texts.iter().any(|text| text.contains(words)), "{how}: {texts:#?}");
     }
+}
+
+/// A hang that is a chain and no cycle: the last thread of it is named, and its code.
+#[test]
+fn a_hang_is_followed_to_its_head() {
+    let report = check_killed("hung_chain");
+    let texts = texts(&report);
+    assert_eq!(texts.len(), 1, "{texts:#?}");
+    assert!(texts[0].contains("which it took in hold_for_ever"), "{texts:#?}");
+    assert!(texts[0].contains("2 more wait behind these"), "{texts:#?}");
+    let threads = report["processes"][0]["threads"].as_array().expect("threads").iter();
+    let stuck = threads.filter(|thread| !thread["unfinished_lock"].is_null());
+    let all_wait = |thread: &Value| thread["unfinished_wait_ns"].as_u64() >= Some(1_300_000_000);
+    assert_eq!(stuck.clone().count(), 3);
+    assert!(stuck.clone().all(all_wait), "{:#?}", stuck.collect::<Vec<_>>());
 }
 
 #[test]

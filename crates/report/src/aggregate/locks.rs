@@ -3,11 +3,11 @@
 use super::blame::{Division, Sites, divide, ended, is_held, waited_in};
 use super::classify::{Part, classify};
 use super::distribution::Bucket;
-use super::holders;
 use super::joined::Joined;
 use super::nature::Nature;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
+use super::{holders, hung};
 use crate::run::{
     Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Keeper, Kind, Like, Lock, Moment, Span,
     TimedOut, Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
@@ -100,6 +100,7 @@ pub(super) fn rows(
         rows.followed.push(followed);
     }
     holders::add(record, image, &mut rows, stacks);
+    hung::add(record, image, wall_ns, &mut rows, stacks);
     rows
 }
 
@@ -172,6 +173,10 @@ impl Scale<'_> {
         (ticks as f64 * self.record.tick_ns) as u64
     }
 
+    fn knows_holds(self) -> bool {
+        self.record.holds != Holds::None
+    }
+
     fn gather<'c>(
         self,
         times: impl Iterator<Item = (&'c ThreadRecord, &'c TimesRecord)>,
@@ -207,8 +212,7 @@ impl Scale<'_> {
         let meaning = Meaning::of(kind, lock.crossed || takers(cells) == 0).known(self.is_apart);
         let (created, first_taken) = (stacks.frames(lock.created), stacks.frames(lock.first_taken));
         let of_wall = |ns: u64| (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64);
-        let hold_ns =
-            hold.distribution().filter(|_| meaning.hold && self.record.holds != Holds::None);
+        let hold_ns = hold.distribution().filter(|_| meaning.hold && self.knows_holds());
         let worst_wait = worst_wait(&wait, stacks);
         let waiter = worst_wait.as_ref().map_or(&[][..], |worst| &worst.waiter);
         let waited_in = self.waited_in(cells, wait.total_ns(), stacks);
@@ -256,6 +260,7 @@ impl Scale<'_> {
             woken: (self.record.from_kernel && wait.total_ns() > 0).then(|| self.woken(cells)),
             hold_ns,
             unfinished: self.unfinished(kind, meaning, lock, cells),
+            hung_behind: None,
             created,
             first_taken,
         };
@@ -342,14 +347,16 @@ impl Scale<'_> {
         lock: &LockRecord,
         cells: &Cells<'_>,
     ) -> Option<Unfinished> {
-        let for_ns = |since: u64| self.wall_ns.saturating_sub(self.since_start(since)?).into();
-        let longest = lock.waiting.iter().filter_map(|&arrival| for_ns(arrival)).max()?;
+        let for_ns = |since: u64| Some(self.wall_ns.saturating_sub(self.since_start(since)?));
+        let waits = lock.waiting.iter().filter_map(|&arrival| for_ns(arrival));
+        let longest = waits.clone().max()?;
         let held = cells.iter().filter_map(|(thread, cell)| Some((thread, cell.held_since?)));
         let known = meaning.hold && self.record.holds != Holds::None && kind != Kind::RwlockRead;
         let holder = held.filter(|_| known).max_by_key(|&(_, since)| since);
         Some(Unfinished {
             count: lock.waiting.len() as u64,
             longest_ns: longest,
+            total_ns: super::sum(waits),
             held_ns: holder.and_then(|(_, since)| for_ns(since)),
             holder: holder.map(|(thread, _)| thread.tid),
             holder_ended: holder.is_some_and(|(thread, _)| thread.end_ticks != 0),
@@ -374,11 +381,10 @@ impl Scale<'_> {
         };
         let parts: Vec<Part> = cells.iter().map(|(thread, cell)| part(thread, cell)).collect();
         let owner_changes = super::sum(cells.iter().map(|(_, cell)| cell.owner_changes));
-        let knows_holds = self.record.holds != Holds::None;
         let are_single = parts.iter().all(|part| part.acquisitions <= 1);
         match classify(kind, !meaning.hold, &parts, owner_changes) {
             // Whether a thread held it until its end, for others to wait for that, is not known.
-            Class::Contention if kind == Kind::Semaphore && are_single && !knows_holds => {
+            Class::Contention if kind == Kind::Semaphore && are_single && !self.knows_holds() => {
                 Class::Unknown
             }
             Class::HandOff if kind != Kind::Semaphore && is_mostly_held(blame) => Class::Contention,
@@ -396,7 +402,7 @@ impl Scale<'_> {
             cells.iter().filter(|_| is_gate).max_by_key(|(_, cell)| caused(cell))?;
         let wait_ns = self.ns(caused(cell));
         let total_ns = lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
-        let hold = (self.record.holds != Holds::None).then_some(&cell.hold);
+        let hold = self.knows_holds().then_some(&cell.hold);
         let longest = hold.and_then(|hold| hold.worst.iter().map(|hold| hold.ticks).max());
         Some(Keeper {
             tid: thread.tid,

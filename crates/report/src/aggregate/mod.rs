@@ -10,6 +10,7 @@ mod coverage;
 mod deadlocks;
 mod distribution;
 mod holders;
+mod hung;
 mod joined;
 mod joins;
 mod locks;
@@ -84,7 +85,7 @@ pub fn report(
         if record.lock_order {
             orders.push(order::order(image, &rows.units, &mut stacks));
         }
-        let threads = threads::rows(&record, image, &facts, told.insert(image.pid));
+        let threads = threads::rows(&record, image, &facts, told.insert(image.pid), &rows.units);
         threads::add_contended(&mut contended, rows.contended);
         let (pid, command, locks) = (image.pid, image.command.clone(), rows.locks);
         let joins = joins::joins(&record, image, &mut stacks);
@@ -183,7 +184,11 @@ fn number(processes: &mut [Process]) {
             lock.id = id;
             let on = lock.holders_waited.iter_mut().flat_map(|waited| &mut waited.on);
             on.filter_map(|on| on.lock.as_mut()).for_each(|place| *place += first);
+            lock.hung_behind.iter_mut().for_each(|head| head.lock += first);
         }
+        let wanted =
+            process.threads.iter_mut().filter_map(|thread| thread.unfinished_lock.as_mut());
+        wanted.for_each(|place| *place += first);
         first += process.locks.len() as u64;
     }
 }

@@ -17,6 +17,7 @@
 mod arrivals;
 mod chain;
 mod deadlock;
+mod hung;
 mod none;
 mod order;
 mod rules;
@@ -81,6 +82,9 @@ pub fn find(report: &RunReport) -> Vec<Finding> {
         }
     }
     claims.retain(|claim| claim.rule != UNFINISHED || !deadlock::has(report, claim.lock.id));
+    let hangs: Vec<u64> =
+        claims.iter().filter(|of| of.rule == UNFINISHED).map(|claim| claim.lock.id).collect();
+    claims.retain(|claim| claim.rule != UNFINISHED || !hung::is_said(claim.lock, &hangs));
     let gains = |claim: &Claim| report.gain_at(claim.lock.id);
     let order = |claim: &Claim| (gains(claim).unwrap_or(0.0), claim.cost_ns, claim.lock.id);
     claims.sort_by(|a, b| order(b).partial_cmp(&order(a)).unwrap_or(Ordering::Equal));

@@ -5,7 +5,7 @@
 //! idle hand-offs under oversubscription, owner changes and the single-writer principle, gates that look like
 //! contention.
 
-use super::{Subject, arrivals, chain, fourth, sleep, weight};
+use super::{Subject, arrivals, chain, fourth, hung, sleep, weight};
 use crate::rows::{idle_share, idle_wait_ns};
 use crate::run::{Class, Distribution, IdleCause, Kind, Lock, Span};
 use uncontended_figures::{count, duration, number, percent};
@@ -39,46 +39,13 @@ pub(super) const OF_CONTENTION: [Rule; 7] = [
 pub(super) const OF_HEAVY: Rule = ("heavy", weight::heavy);
 /// Rules about locks of any class.
 pub(super) const OF_ANY: &[Rule] = &[
-    ("unfinished", unfinished),
+    ("unfinished", hung::unfinished),
     ("polling", polling),
     ("woken-into", woken_into),
     ("passed-on", chain::passed_on),
     ("gate", gate),
     ("waited-for", arrivals::waited_for),
 ];
-
-/// A shorter wait might have ended a moment later.
-const STUCK_NS: u64 = 1_000_000_000;
-/// The share of the run that the wait must take.
-const STUCK_SHARE: f64 = 0.1;
-
-/// Threads that still waited when the run ended, for long, for a lock that another held: the waits that matter most
-/// when a program hangs. Threads that wait for work wait to the end too, but no thread holds what they wait for.
-fn unfinished(subject: &Subject) -> Option<Said> {
-    let left = subject.lock.unfinished?;
-    let share = left.longest_ns as f64 / subject.wall_ns.max(1) as f64;
-    if left.longest_ns < STUCK_NS || share < STUCK_SHARE {
-        return None;
-    }
-    let (holder, held_ns) = (left.holder?, left.held_ns?);
-    let ended = if left.holder_ended { ", which has ended," } else { "" };
-    Some(Said {
-        cost_ns: left.longest_ns.saturating_mul(left.count),
-        text: format!(
-            "{} still waited for it when the run ended, the longest for {}: thread {holder}{ended} had held it for {} \
-             without releasing it",
-            crate::terminal::several(left.count, "thread", "threads"),
-            duration(left.longest_ns),
-            duration(held_ns)
-        ),
-        advice: String::new(),
-        evidence: vec![
-            ("waiting_threads", left.count as f64),
-            ("longest_unfinished_wait_ns", left.longest_ns as f64),
-            ("held_ns", held_ns as f64),
-        ],
-    })
-}
 
 /// The holds of a lock, if those are known that its waiters waited for: a rule that argues from the longest hold would
 /// be wrong if a longer one were missing. Each thread may still hold it at the end. If not all are known, no wait has a

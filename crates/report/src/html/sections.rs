@@ -91,6 +91,7 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
         "blocked",
         "slept",
         "wait",
+        "not ended",
         "of time",
         "p50",
         "p99",
@@ -110,6 +111,7 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
         let wait = row.wait.as_ref();
         cells.extend([
             time(wait, |t| t.total),
+            duration(row.unfinished.map(|(_, ns)| ns)),
             share(row.wait_share),
             time(wait, |t| t.p50),
             time(wait, |t| t.p99),

@@ -22,8 +22,11 @@ const BLOCKED: Shown = (Column::figure("blocked").goes(1), |row| {
 });
 const SLEPT: Shown =
     (Column::figure("slept").goes(11), |row| row.slept.share().map_or_else(dash, figures::percent));
-const WAIT: [Shown; 5] = [
+const WAIT: [Shown; 6] = [
     (Column::figure("total").of("wait"), |row| time(&row.wait, |wait| wait.total)),
+    (Column::figure("not ended").of("wait"), |row| {
+        row.unfinished.map_or_else(dash, |(_, ns)| figures::duration(ns))
+    }),
     (Column::figure("of time").of("wait").goes(1), |row| {
         row.wait_share.map_or_else(dash, figures::percent)
     }),
@@ -84,6 +87,9 @@ pub(super) fn locks(report: &RunReport, rows: &[Row], options: &Options, paint: 
     }
     if shown.iter().all(|row| row.class() == Class::Contention) {
         table.drop_column("class");
+    }
+    if shown.iter().all(|row| row.unfinished.is_none()) {
+        table.drop_column("not ended");
     }
     if shown.iter().all(|row| row.slept.known == 0) {
         table.drop_column("slept");
