@@ -1,23 +1,26 @@
 //! The rows that people read: locks of one site and class merged, the costliest first.
 //!
 //! # Contract
-//! A program may create thousands of locks at one line. Each keeps its own entry in the data; all of one process, kind,
-//! class and site make one row here. A lock without a known site has a row of its own. Sums, worst times and histograms
+//! A program may create thousands of locks at one line, in many processes. Each keeps its own entry in the data; all of
+//! one kind, class and site make one row here, except that locks that processes share, or may share, have rows by
+//! process. A lock without a known site has a row of its own. Sums, worst times and histograms
 //! of a row are exact over its locks; percentiles come from the merged histogram.
 //! I1: every lock is in exactly one row, and no row is empty.
 //! Order: by total wait (with that of waits for held locks that had not ended), then by acquisitions, then by id.
 
 use crate::aggregate::{Bucket, distribution};
 use crate::code::base;
-use crate::run::{Class, Distribution, Frame, Kind, Like, Lock, Process, RunReport, TimedOut};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::run::{Class, Distribution, Frame, Kind, Like, Lock, RunReport, TimedOut};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use uncontended_figures::text::clean;
 
-/// Locks of one process, kind, class and site.
+/// Locks of one kind, class and site: of any process if it does not share them.
 #[derive(Debug, Clone)]
 pub struct Row<'a> {
-    /// The process.
+    /// The process of the first.
     pub pid: u32,
+    /// How many processes have locks of their own in it.
+    pub processes: usize,
     /// The locks, the one with the greatest total wait first; never empty.
     pub locks: Vec<&'a Lock>,
     /// Acquisitions of all.
@@ -67,8 +70,12 @@ impl Row<'_> {
         others.filter(|&&pid| pid != self.pid).collect::<HashSet<_>>().len()
     }
 
-    /// Its process and, if others share its locks, how many: `123+2`.
+    /// Its process and, if others share its locks, how many: `123+2`. Of several processes with locks of their own,
+    /// their number: `×3`.
     pub fn pids(&self) -> String {
+        if self.processes > 1 {
+            return format!("×{}", self.processes);
+        }
         match self.others() {
             0 => self.pid.to_string(),
             others => format!("{}+{others}", self.pid),
@@ -155,16 +162,22 @@ pub fn idle_share(lock: &Lock) -> Option<f64> {
     Some(idle_wait_ns(lock)? as f64 / wait_ns as f64)
 }
 
-/// What the locks of a row share: the process, by position, and the site, or else the lock's own id.
-type Key<'a> = (usize, Kind, Class, Result<&'a Frame, u64>);
+/// What the locks of a row share: the process, by position, if others share them or may; and the site, or else the
+/// lock's own id.
+type Key<'a> = (Option<usize>, Kind, Class, Result<&'a Frame, u64>);
+
+fn key(nth: usize, lock: &Lock) -> Key<'_> {
+    let is_private = !lock.shared && lock.processes.is_empty();
+    let home = if is_private { None } else { Some(nth) };
+    (home, lock.kind, lock.class, lock.site.as_ref().ok_or(lock.id))
+}
 
 /// The rows of a report, the greatest total wait first.
 pub fn rows(report: &RunReport) -> Vec<Row<'_>> {
-    let mut groups: HashMap<Key, Vec<&Lock>> = HashMap::new();
+    let mut groups: HashMap<Key, Vec<(usize, &Lock)>> = HashMap::new();
     for (nth, process) in report.processes.iter().enumerate() {
         for lock in &process.locks {
-            let site = lock.site.as_ref().ok_or(lock.id);
-            groups.entry((nth, lock.kind, lock.class, site)).or_default().push(lock);
+            groups.entry(key(nth, lock)).or_default().push((nth, lock));
         }
     }
     debug_assert_eq!(
@@ -172,10 +185,7 @@ pub fn rows(report: &RunReport) -> Vec<Row<'_>> {
         report.processes.iter().map(|process| process.locks.len()).sum::<usize>(),
         "I1"
     );
-    let groups =
-        groups.into_iter().map(|((nth, ..), locks)| join(report.processes[nth].pid, locks));
-    let mut rows: Vec<Row> = groups.collect();
-    rows.iter_mut().for_each(|row| row.wait_share = share_of_all(report, row));
+    let mut rows: Vec<Row> = groups.into_values().map(|locks| of_all(report, &locks)).collect();
     rows.sort_by_cached_key(|row| {
         let unfinished_ns = row.unfinished.map_or(0, |(_, ns)| ns);
         let waited_ns = row.wait_total().saturating_add(unfinished_ns);
@@ -185,18 +195,30 @@ pub fn rows(report: &RunReport) -> Vec<Row<'_>> {
     rows
 }
 
-/// The share of a row's waiting, of the time of the threads of all processes that use one of its locks. Where these are
-/// the same for each lock, the sum of the locks' shares.
-fn share_of_all(report: &RunReport, row: &Row) -> Option<f64> {
+/// The row of these locks, each with the position of its process.
+fn of_all<'a>(report: &RunReport, locks: &[(usize, &'a Lock)]) -> Row<'a> {
+    let homes: BTreeSet<usize> = locks.iter().map(|&(nth, _)| nth).collect();
+    let mut row = join(0, locks.iter().map(|&(_, lock)| lock).collect());
+    let first = locks.iter().find(|(_, lock)| lock.id == row.first().id);
+    row.pid = first.map_or(0, |&(nth, _)| report.processes[nth].pid);
+    row.processes = homes.len();
+    row.wait_share = share_of_all(report, &row, &homes);
+    row
+}
+
+/// The share of a row's waiting, of the time of the threads of all processes that use one of its locks: those that have
+/// it, by position, and those that share it. Where these are the same for each lock, the sum of the locks' shares.
+fn share_of_all(report: &RunReport, row: &Row, homes: &BTreeSet<usize>) -> Option<f64> {
     let share = row.wait_share?;
     let first = &row.first().processes;
-    if row.locks.iter().all(|lock| lock.processes == *first) {
+    if homes.len() == 1 && row.locks.iter().all(|lock| lock.processes == *first) {
         return Some(share);
     }
     let sharers = row.locks.iter().flat_map(|lock| &lock.processes).copied();
-    let pids: HashSet<u32> = sharers.chain([row.pid]).collect();
-    let processes = report.processes.iter().filter(|process| pids.contains(&process.pid));
-    let lived_ns = processes.map(|process| process.lived_ns(report.wall_ns));
+    let sharers: HashSet<u32> = sharers.collect();
+    let processes = report.processes.iter().enumerate();
+    let uses = processes.filter(|(nth, of)| homes.contains(nth) || sharers.contains(&of.pid));
+    let lived_ns = uses.map(|(_, process)| process.lived_ns(report.wall_ns));
     let lived_ns = lived_ns.fold(0, u64::saturating_add).max(1);
     Some(row.wait_total() as f64 / lived_ns as f64)
 }
@@ -222,18 +244,17 @@ pub fn called(report: &RunReport, id: u64) -> String {
 
 /// The first lock of the row of the lock `id`, and how many it has.
 fn row_of(report: &RunReport, id: u64) -> (u64, usize) {
-    let find = |process: &'_ Process| process.locks.iter().position(|lock| lock.id == id);
-    let Some((process, at)) =
-        report.processes.iter().find_map(|process| Some((process, find(process)?)))
-    else {
+    let all = || {
+        let processes = report.processes.iter().enumerate();
+        processes.flat_map(|(nth, process)| process.locks.iter().map(move |lock| (nth, lock)))
+    };
+    let Some(of) = all().find(|(_, lock)| lock.id == id).map(|(nth, lock)| key(nth, lock)) else {
         return (id, 1);
     };
-    let lock = &process.locks[at];
-    let key = |lock: &'_ Lock| (lock.kind, lock.class);
-    let same = |other: &&Lock| key(other) == key(lock) && other.site == lock.site;
-    let of_row = process.locks.iter().filter(|_| lock.site.is_some()).filter(same);
-    let first = of_row.clone().min_by_key(|lock| rank(lock)).map_or(id, |first| first.id);
-    (first, of_row.count())
+    let of_row = all().filter(|&(nth, lock)| key(nth, lock) == of);
+    let locks = of_row.clone().count();
+    let first = of_row.min_by_key(|&(_, lock)| rank(lock));
+    (first.map_or(id, |(_, lock)| lock.id), locks)
 }
 
 /// The row of these locks of a process.
@@ -247,6 +268,7 @@ pub(crate) fn join(pid: u32, mut locks: Vec<&Lock>) -> Row<'_> {
     let queues = locks.iter().filter_map(|lock| lock.mean_queue);
     Row {
         pid,
+        processes: 1,
         acquisitions: sum(|lock| lock.acquisitions),
         blocked: sum(|lock| lock.blocked),
         slept: Slept::of(&locks),

@@ -72,11 +72,11 @@ pub const TERMS: &[Group] = &[
             ),
             (
                 "pid",
-                "the process; shown if several have locks. '+3': three more share the lock, which is recognised in all of them",
+                "the process; shown if several have locks. '+3': three more share the lock, which is recognised in all of them. '×3': three processes, each with locks of its own",
             ),
             (
                 "locks",
-                "how many locks the row stands for: those of one process, kind, class and site",
+                "how many locks the row stands for: those of one kind, class and site, of all processes unless they share them",
             ),
             (
                 "kind",

@@ -153,6 +153,40 @@ fn a_lock_matches_by_all_its_words() {
     assert_eq!(run(&["true"]).without_match("x"), None, "no locks, nothing to match");
 }
 
+/// Workers that are processes have the same locks, each its own: one row, over the time of all of them. Locks that they
+/// share are apart.
+#[test]
+fn private_locks_of_several_processes_are_one_row() {
+    let of = |id: u64| Lock {
+        id,
+        site: Some(frame("push", "a.c", 1)),
+        wait_ns: times(&[id * 10 * MS]),
+        wait_share: Some(0.9),
+        ..lock(id, Kind::Mutex, "push")
+    };
+    let lived = |ms| Thread { lived_ns: Some(ms * MS), runnable_ns: None, ..thread(1, "worker") };
+    let shared = Lock { shared: true, processes: vec![11, 12], ..of(7) };
+    let apart = Lock { shared: true, ..of(6) };
+    let mut report = run(&["p"]);
+    report.wall_ns = 100 * MS;
+    report.processes = vec![
+        process(11, vec![of(1), shared], vec![lived(100)]),
+        process(12, vec![of(2), of(3), apart], vec![lived(300)]),
+        process(13, vec![of(4)], vec![lived(600)]),
+        process(14, vec![], vec![lived(900)]),
+    ];
+    let rows = rows::rows(&report);
+    let names: Vec<[String; 2]> = rows.iter().map(|row| [row.label(), row.pids()]).collect();
+    let expected = [["#4+3", "×3"], ["#7", "11+1"], ["#6", "12"]];
+    assert_eq!(names, expected.map(|names| names.map(str::to_owned)));
+    assert_eq!((rows[0].wait_total(), rows[0].pid), (100 * MS, 13));
+    assert_eq!(rows[0].wait_share, Some(100.0 / 1_000.0));
+    assert_eq!(
+        [1, 2, 3, 4, 6, 7].map(|id| called(&report, id)),
+        ["#4+3", "#4+3", "#4+3", "#4+3", "#6", "#7"]
+    );
+}
+
 /// A culprit's lock is named as the table names its row.
 #[test]
 fn a_lock_is_called_by_the_first_of_its_row() {

@@ -176,6 +176,7 @@ fn without_constants(
         "pid" => report.processes.len() < 2,
         "locks" => one_each,
         "slept" => rows.iter().all(|row| row.slept.known == 0),
+        "not ended" => rows.iter().all(|row| row.unfinished.is_none()),
         _ => false,
     };
     let rest = &rows[rows.len().min(TABLE_ROWS)..];
