@@ -3,7 +3,6 @@
 use crate::rows::place;
 use crate::run::{Deadlock, Kind, Lock, Process, RunReport, Stuck};
 use crate::terminal::several;
-use std::collections::HashSet;
 use uncontended_figures::duration;
 use uncontended_figures::text::clean;
 
@@ -33,16 +32,6 @@ pub(crate) fn behind(deadlock: &Deadlock) -> Option<String> {
 pub(crate) fn named(tid: u32, name: &str) -> String {
     let name = clean(name);
     if name.is_empty() { format!("thread {tid}") } else { format!("thread {tid} ({name})") }
-}
-
-/// The threads that wait in a deadlock.
-pub(crate) fn stuck(report: &RunReport) -> HashSet<u32> {
-    report
-        .deadlocks
-        .iter()
-        .flat_map(|deadlock| &deadlock.threads)
-        .map(|thread| thread.tid)
-        .collect()
 }
 
 /// A lock by its own number: a row may have several. A read-write lock, which has two rows, is called by the lower one.
@@ -102,11 +91,18 @@ pub(crate) fn holder(deadlock: &Deadlock, thread: &Stuck) -> String {
     format!("held{held} by {holder}{took}")
 }
 
-/// The deadlock as one sentence, with what would prevent it.
+/// A sentence of more threads is not read to its end: each has a line then.
+const IN_A_SENTENCE: usize = 3;
+/// Threads beyond these have none; the block of the deadlock has them all.
+const LINES: usize = 16;
+
+/// The deadlock in a sentence, with what would prevent it; of many threads, a line for each follows.
 pub(crate) fn sentence(report: &RunReport, deadlock: &Deadlock) -> String {
+    let threads = deadlock.threads.len();
     let parts: Vec<String> = deadlock
         .threads
         .iter()
+        .take(if threads > IN_A_SENTENCE { LINES } else { threads })
         .map(|thread| {
             let (waiter, lock) = (named(thread.tid, &thread.name), lock(report, thread.lock));
             match deadlock.threads.len() {
@@ -126,5 +122,13 @@ pub(crate) fn sentence(report: &RunReport, deadlock: &Deadlock) -> String {
         true => "release the lock before taking it again",
         false => "take these locks in the same order everywhere, or never two at a time",
     };
-    format!("{}: {}; {remedy}", title(deadlock).to_lowercase(), parts.join("; "))
+    let title = title(deadlock).to_lowercase();
+    if threads <= IN_A_SENTENCE {
+        return format!("{title}: {}; {remedy}", parts.join("; "));
+    }
+    let more = match threads - parts.len() {
+        0 => String::new(),
+        more => format!("\n… and {more} more threads"),
+    };
+    format!("{title} of {threads} threads: {remedy}\n{}{more}", parts.join("\n"))
 }

@@ -1,7 +1,7 @@
 //! Lock order in words, the same in every form of a report.
 
 use crate::deadlocks::{lock, named, side};
-use crate::run::{Inversion, LockOrder, Nested, RunReport};
+use crate::run::{Frame, Inversion, LockOrder, Nested, RunReport};
 use crate::terminal::several;
 
 /// What the block is called.
@@ -20,6 +20,39 @@ pub(crate) fn held(report: &RunReport, thread: &Nested) -> String {
 /// The lock that it took meanwhile: the title of that stack.
 pub(crate) fn taken(report: &RunReport, thread: &Nested) -> String {
     format!("and took {}{} in", lock(report, thread.taken), side(report, thread.taken))
+}
+
+/// The first of these inversions as one sentence, with how many more there are.
+pub(crate) fn sentence(report: &RunReport, inversions: &[Inversion]) -> String {
+    let Some(first) = inversions.first() else { return String::new() };
+    let part = |thread: &Nested| {
+        let who = named(thread.tid, &thread.name);
+        let site = first_of(&thread.taken_stack);
+        format!(
+            "{who} held {} and took {}{}{site}",
+            lock(report, thread.held),
+            lock(report, thread.taken),
+            side(report, thread.taken)
+        )
+    };
+    let parts: Vec<String> = first.threads.iter().map(part).collect();
+    let more = match inversions.len() - 1 {
+        0 => String::new(),
+        more => format!("; {}", several(more as u64, "more inversion", "more inversions")),
+    };
+    format!(
+        "{}: nothing happened this time, but these threads may deadlock: {}; take these locks in the same order \
+         everywhere, or never two at a time{more}",
+        TITLE.to_lowercase(),
+        parts.join("; ")
+    )
+}
+
+/// Where that was, if it is known.
+fn first_of(stack: &[Frame]) -> String {
+    crate::rows::callers(stack)
+        .next()
+        .map_or_else(String::new, |frame| format!(" in {}", crate::rows::code(frame)))
 }
 
 /// What else the same code did, and what would prevent a deadlock.

@@ -3,7 +3,7 @@
 //! # Contract
 //! A lock matches if anything that a report prints of it contains the pattern: its kind, class, place, address, or a
 //! function, file or module of one of its stacks. In a pattern, `*` stands for any characters. `#3` is the lock of that
-//! number, with all locks of the row that is called by it.
+//! number, and `#3+2` all locks of the row that is called so.
 //! # Evidence
 //! `tests/rows.rs`.
 
@@ -46,19 +46,14 @@ impl RunReport {
 
     /// The numbers of the locks that match.
     fn matching(&self, pattern: &str) -> HashSet<u64> {
-        match number(pattern) {
-            Some(number) => {
-                let is_called = |row: &crate::rows::Row<'_>| row.first().id == number;
-                let row = rows(self).into_iter().find(is_called);
-                let of_row = row.iter().flat_map(|row| &row.locks).map(|lock| lock.id);
-                let own = self.locks().map(|lock| lock.id).filter(|&id| id == number);
-                of_row.chain(own).collect()
-            }
-            None => {
-                let matching = self.locks().filter(|lock| matches(lock, pattern));
-                matching.map(|lock| lock.id).collect()
-            }
+        if let Some(number) = number(pattern) {
+            return self.locks().map(|lock| lock.id).filter(|&id| id == number).collect();
         }
+        if let Some(row) = rows(self).iter().find(|row| row.label() == pattern) {
+            return row.locks.iter().map(|lock| lock.id).collect();
+        }
+        let matching = self.locks().filter(|lock| matches(lock, pattern));
+        matching.map(|lock| lock.id).collect()
     }
 
     /// The remedy, if there are locks but none matches `pattern`: the name that was probably meant, or the rows of the
@@ -75,7 +70,7 @@ impl RunReport {
         }
         let named = rows.iter().take(NAMED);
         let named: Vec<String> =
-            named.map(|row| format!("#{} {}", row.first().id, place(row.first()))).collect();
+            named.map(|row| format!("{} {}", row.label(), place(row.first()))).collect();
         let more = match rows.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),

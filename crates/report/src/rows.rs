@@ -1,23 +1,26 @@
 //! The rows that people read: locks of one site and class merged, the costliest first.
 //!
 //! # Contract
-//! A program may create thousands of locks at one line. Each keeps its own entry in the data; all of one process, kind,
-//! class and site make one row here. A lock without a known site has a row of its own. Sums, worst times and histograms
+//! A program may create thousands of locks at one line, in many processes. Each keeps its own entry in the data; all of
+//! one kind, class and site make one row here, except that locks that processes share, or may share, have rows by
+//! process. A lock without a known site has a row of its own. Sums, worst times and histograms
 //! of a row are exact over its locks; percentiles come from the merged histogram.
 //! I1: every lock is in exactly one row, and no row is empty.
-//! Order: by total wait, then by acquisitions, then by id.
+//! Order: by total wait (with that of waits for held locks that had not ended), then by acquisitions, then by id.
 
 use crate::aggregate::{Bucket, distribution};
 use crate::code::base;
-use crate::run::{Class, Distribution, Frame, Kind, Like, Lock, Process, RunReport, TimedOut};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::run::{Class, Distribution, Frame, Kind, Like, Lock, RunReport, TimedOut};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use uncontended_figures::text::clean;
 
-/// Locks of one process, kind, class and site.
+/// Locks of one kind, class and site: of any process if it does not share them.
 #[derive(Debug, Clone)]
 pub struct Row<'a> {
-    /// The process.
+    /// The process of the first.
     pub pid: u32,
+    /// How many processes have locks of their own in it.
+    pub processes: usize,
     /// The locks, the one with the greatest total wait first; never empty.
     pub locks: Vec<&'a Lock>,
     /// Acquisitions of all.
@@ -30,6 +33,8 @@ pub struct Row<'a> {
     pub try_failed: u64,
     /// Calls that might wait, of all.
     pub attempts: u64,
+    /// Waits of all that had not ended when the run did, of locks that a thread held: how many, and their sum.
+    pub unfinished: Option<(u64, u64)>,
     /// Waits of all that ended without the lock.
     pub timed_out: Option<TimedOut>,
     /// Owner changes of all; none if no lock has the figure.
@@ -54,14 +59,23 @@ impl Row<'_> {
         self.locks[0]
     }
 
+    /// What it is called: `#1`, or `#1+3` for lock #1 and three more. So a number alone is always one lock.
+    pub fn label(&self) -> String {
+        label(self.first().id, self.locks.len())
+    }
+
     /// How many other processes share its locks.
     pub fn others(&self) -> usize {
         let others = self.locks.iter().flat_map(|lock| &lock.processes);
         others.filter(|&&pid| pid != self.pid).collect::<HashSet<_>>().len()
     }
 
-    /// Its process and, if others share its locks, how many: `123+2`.
+    /// Its process and, if others share its locks, how many: `123+2`. Of several processes with locks of their own,
+    /// their number: `×3`.
     pub fn pids(&self) -> String {
+        if self.processes > 1 {
+            return format!("×{}", self.processes);
+        }
         match self.others() {
             0 => self.pid.to_string(),
             others => format!("{}+{others}", self.pid),
@@ -148,16 +162,22 @@ pub fn idle_share(lock: &Lock) -> Option<f64> {
     Some(idle_wait_ns(lock)? as f64 / wait_ns as f64)
 }
 
-/// What the locks of a row share: the process, by position, and the site, or else the lock's own id.
-type Key<'a> = (usize, Kind, Class, Result<&'a Frame, u64>);
+/// What the locks of a row share: the process, by position, if others share them or may; and the site, or else the
+/// lock's own id.
+type Key<'a> = (Option<usize>, Kind, Class, Result<&'a Frame, u64>);
+
+fn key(nth: usize, lock: &Lock) -> Key<'_> {
+    let is_private = !lock.shared && lock.processes.is_empty();
+    let home = if is_private { None } else { Some(nth) };
+    (home, lock.kind, lock.class, lock.site.as_ref().ok_or(lock.id))
+}
 
 /// The rows of a report, the greatest total wait first.
 pub fn rows(report: &RunReport) -> Vec<Row<'_>> {
-    let mut groups: HashMap<Key, Vec<&Lock>> = HashMap::new();
+    let mut groups: HashMap<Key, Vec<(usize, &Lock)>> = HashMap::new();
     for (nth, process) in report.processes.iter().enumerate() {
         for lock in &process.locks {
-            let site = lock.site.as_ref().ok_or(lock.id);
-            groups.entry((nth, lock.kind, lock.class, site)).or_default().push(lock);
+            groups.entry(key(nth, lock)).or_default().push((nth, lock));
         }
     }
     debug_assert_eq!(
@@ -165,14 +185,42 @@ pub fn rows(report: &RunReport) -> Vec<Row<'_>> {
         report.processes.iter().map(|process| process.locks.len()).sum::<usize>(),
         "I1"
     );
-    let groups =
-        groups.into_iter().map(|((nth, ..), locks)| join(report.processes[nth].pid, locks));
-    let mut rows: Vec<Row> = groups.collect();
+    let mut rows: Vec<Row> = groups.into_values().map(|locks| of_all(report, &locks)).collect();
     rows.sort_by_cached_key(|row| {
-        let costliest = std::cmp::Reverse((row.wait_total(), row.acquisitions));
+        let unfinished_ns = row.unfinished.map_or(0, |(_, ns)| ns);
+        let waited_ns = row.wait_total().saturating_add(unfinished_ns);
+        let costliest = std::cmp::Reverse((waited_ns, row.acquisitions));
         (costliest, row.pid, row.first().id)
     });
     rows
+}
+
+/// The row of these locks, each with the position of its process.
+fn of_all<'a>(report: &RunReport, locks: &[(usize, &'a Lock)]) -> Row<'a> {
+    let homes: BTreeSet<usize> = locks.iter().map(|&(nth, _)| nth).collect();
+    let mut row = join(0, locks.iter().map(|&(_, lock)| lock).collect());
+    let first = locks.iter().find(|(_, lock)| lock.id == row.first().id);
+    row.pid = first.map_or(0, |&(nth, _)| report.processes[nth].pid);
+    row.processes = homes.len();
+    row.wait_share = share_of_all(report, &row, &homes);
+    row
+}
+
+/// The share of a row's waiting, of the time of the threads of all processes that use one of its locks: those that have
+/// it, by position, and those that share it. Where these are the same for each lock, the sum of the locks' shares.
+fn share_of_all(report: &RunReport, row: &Row, homes: &BTreeSet<usize>) -> Option<f64> {
+    let share = row.wait_share?;
+    let first = &row.first().processes;
+    if homes.len() == 1 && row.locks.iter().all(|lock| lock.processes == *first) {
+        return Some(share);
+    }
+    let sharers = row.locks.iter().flat_map(|lock| &lock.processes).copied();
+    let sharers: HashSet<u32> = sharers.collect();
+    let processes = report.processes.iter().enumerate();
+    let uses = processes.filter(|(nth, of)| homes.contains(nth) || sharers.contains(&of.pid));
+    let lived_ns = uses.map(|(_, process)| process.lived_ns(report.wall_ns));
+    let lived_ns = lived_ns.fold(0, u64::saturating_add).max(1);
+    Some(row.wait_total() as f64 / lived_ns as f64)
 }
 
 /// The order of the locks of a row, by the first of which it is called.
@@ -181,19 +229,32 @@ fn rank(lock: &Lock) -> impl Ord + use<> {
     (std::cmp::Reverse((waited, lock.acquisitions)), lock.id)
 }
 
-/// The lock by which the row of the lock `id` is called; `id` itself if the report has no such lock.
-pub fn called_by(report: &RunReport, id: u64) -> u64 {
-    let find = |process: &'_ Process| process.locks.iter().position(|lock| lock.id == id);
-    let Some((process, at)) =
-        report.processes.iter().find_map(|process| Some((process, find(process)?)))
-    else {
-        return id;
+fn label(first: u64, locks: usize) -> String {
+    match locks {
+        0 | 1 => format!("#{first}"),
+        locks => format!("#{first}+{}", locks - 1),
+    }
+}
+
+/// What the row of the lock `id` is called: [`Row::label`].
+pub fn called(report: &RunReport, id: u64) -> String {
+    let (first, locks) = row_of(report, id);
+    label(first, locks)
+}
+
+/// The first lock of the row of the lock `id`, and how many it has.
+fn row_of(report: &RunReport, id: u64) -> (u64, usize) {
+    let all = || {
+        let processes = report.processes.iter().enumerate();
+        processes.flat_map(|(nth, process)| process.locks.iter().map(move |lock| (nth, lock)))
     };
-    let lock = &process.locks[at];
-    let key = |lock: &'_ Lock| (lock.kind, lock.class);
-    let same = |other: &&Lock| key(other) == key(lock) && other.site == lock.site;
-    let of_row = process.locks.iter().filter(|_| lock.site.is_some()).filter(same);
-    of_row.min_by_key(|lock| rank(lock)).map_or(id, |first| first.id)
+    let Some(of) = all().find(|(_, lock)| lock.id == id).map(|(nth, lock)| key(nth, lock)) else {
+        return (id, 1);
+    };
+    let of_row = all().filter(|&(nth, lock)| key(nth, lock) == of);
+    let locks = of_row.clone().count();
+    let first = of_row.min_by_key(|&(_, lock)| rank(lock));
+    (first.map_or(id, |(_, lock)| lock.id), locks)
 }
 
 /// The row of these locks of a process.
@@ -207,11 +268,13 @@ pub(crate) fn join(pid: u32, mut locks: Vec<&Lock>) -> Row<'_> {
     let queues = locks.iter().filter_map(|lock| lock.mean_queue);
     Row {
         pid,
+        processes: 1,
         acquisitions: sum(|lock| lock.acquisitions),
         blocked: sum(|lock| lock.blocked),
         slept: Slept::of(&locks),
         try_failed: sum(|lock| lock.try_failed),
         attempts: sum(Lock::attempts),
+        unfinished: unfinished(&locks),
         timed_out: locks.iter().filter_map(|lock| lock.timed_out).reduce(TimedOut::and),
         owner_changes: owner_changes.reduce(u64::saturating_add),
         utilisation: locks.iter().filter_map(|lock| lock.utilisation).reduce(f64::max),
@@ -222,6 +285,12 @@ pub(crate) fn join(pid: u32, mut locks: Vec<&Lock>) -> Row<'_> {
         hold: merge(&locks, |lock| lock.hold_ns.as_ref()),
         locks,
     }
+}
+
+fn unfinished(locks: &[&Lock]) -> Option<(u64, u64)> {
+    let held = locks.iter().filter_map(|lock| lock.unfinished.filter(|left| left.holder.is_some()));
+    held.map(|left| (left.count, left.total_ns.max(left.longest_ns)))
+        .reduce(|a, b| (a.0.saturating_add(b.0), a.1.saturating_add(b.1)))
 }
 
 fn merge<'a>(

@@ -8,13 +8,18 @@
 
 mod blamed;
 mod cycles;
+mod ends;
 mod join;
 mod seen;
 mod spans;
 mod thread;
 
-pub use blamed::{Blame, Blamed, BlamedKind, GAINS, PathTaken, RankedBy, WaitedIn};
+pub use blamed::{
+    Blame, Blamed, BlamedKind, GAINS, HoldersWaited, Keeper, PathTaken, RankedBy, WaitedIn,
+    WaitedOn,
+};
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
+pub use ends::{Head, TimedOut, Unfinished};
 pub use join::Join;
 pub use seen::{AttachedTo, Clock, Holds, Source};
 pub use spans::{SpanGroup, SpanKind, SpanPart, Spans};
@@ -108,14 +113,16 @@ pub struct Process {
 }
 
 impl Process {
-    /// The sum of its threads' lives in a run of `wall_ns`, less the time that they waited for others to end or for a
-    /// CPU, which busy neighbours lengthen. A thread counts the whole run if its life was not recorded. A process
-    /// without a known thread had one.
+    /// The sum of its threads' lives in a run of `wall_ns`, less the time that they waited for others to end or,
+    /// outside waits for locks, for a CPU, which busy neighbours lengthen. A thread counts the whole run if its life
+    /// was not recorded. A process without a known thread had one.
     pub(crate) fn lived_ns(&self, wall_ns: u64) -> u64 {
         let lives = self.threads.iter().map(|thread| {
             let lived_ns = thread.lived_ns.unwrap_or(wall_ns);
-            let others = [thread.joined_ns, thread.runnable_ns].map(|ns| ns.unwrap_or(0));
-            others.into_iter().fold(lived_ns, u64::saturating_sub)
+            let lived_ns = lived_ns.saturating_sub(thread.joined_ns.unwrap_or(0));
+            // A wait may contain time without a CPU, so no more than the rest is left out.
+            let waited_ns = thread.wait_ns.unwrap_or(0).min(lived_ns);
+            lived_ns.saturating_sub(thread.runnable_ns.unwrap_or(0)).max(waited_ns)
         });
         lives.reduce(u64::saturating_add).unwrap_or(wall_ns).max(1)
     }
@@ -157,7 +164,7 @@ pub enum Class {
     Contention,
     /// One thread passes the turn to a particular other.
     HandOff,
-    /// One thread holds it for long at a time, while the others only pass through: perhaps on purpose.
+    /// The long holds of one thread cause the waiting, and those of the others next to none: perhaps on purpose.
     Gate,
     /// Threads wait for work.
     Queue,
@@ -263,15 +270,24 @@ pub struct Lock {
     pub worst_wait: Option<WorstWait>,
     /// The longest idle interval and the threads involved.
     pub worst_idle: Option<WorstIdle>,
-    /// Waits still in progress when the run ended; they are in no other figure.
+    /// Waits still in progress when the run ended; they are in no other figure of the row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<Unfinished>,
+    /// The thread that those waits are for in the end; none if it is not known, or in a cycle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hung_behind: Option<Head>,
     /// Its total wait, divided; none for semaphores that are not locks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blame: Option<Blame>,
     /// The code whose holds caused its wait, the most first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_by: Vec<Blamed>,
+    /// The thread whose holds cause the waiting, of class gate (except barriers).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeper: Option<Keeper>,
+    /// What its holders waited for themselves meanwhile; none if no hold of it is in the log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holders_waited: Option<HoldersWaited>,
     /// The code that ended its waits, the most waiting first: of conditions, barriers and futexes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ended_by: Vec<Blamed>,
@@ -281,28 +297,6 @@ pub struct Lock {
     /// The longest waits, idle intervals and holds with their times; empty if the record lacks them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
-}
-
-/// Waits that ended without success: they timed out, or were interrupted or cancelled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TimedOut {
-    /// How many.
-    pub count: u64,
-    /// Their sum in nanoseconds.
-    pub total: u64,
-    /// The longest, in nanoseconds.
-    pub max: u64,
-}
-
-impl TimedOut {
-    /// The sum of two.
-    pub(crate) fn and(self, other: TimedOut) -> TimedOut {
-        TimedOut {
-            count: self.count.saturating_add(other.count),
-            total: self.total.saturating_add(other.total),
-            max: self.max.max(other.max),
-        }
-    }
 }
 
 impl Lock {
@@ -327,22 +321,6 @@ impl Lock {
     pub(crate) fn is_given_back(&self) -> bool {
         self.kind == Kind::Futex || self.is_sleepers()
     }
-}
-
-/// Waits for a lock that were still in progress when the run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Unfinished {
-    /// How many threads waited, as far as the record distinguishes them (64).
-    pub count: u64,
-    /// How long the first of them had waited.
-    pub longest_ns: u64,
-    /// How long the lock had been held, if it was.
-    pub held_ns: Option<u64>,
-    /// The thread that held it.
-    pub holder: Option<u32>,
-    /// Whether that thread had ended without a release.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub holder_ended: bool,
 }
 
 /// One of the longest times of a lock, and when it occurred.

@@ -14,8 +14,8 @@ pub const TERMS: &[Group] = &[
         "Culprits",
         &[
             (
-                "gain ≤",
-                "by how much the path that set the run's length would be shorter if this code had held its locks for no time whenever a thread waited for that (with --all-holds: and whenever it held them for long), everything else in the order recorded: no change to these holds can gain more, as long as the order stays; shown if the run ended by itself",
+                "gain (est.)",
+                "an estimate, for threads that take locks in the same order: by how much the path that set the run's length would be shorter if this code had held its locks for no time whenever a thread waited for that (with --all-holds: and whenever it held them for long), everything else in the order recorded; a change that alters the order can gain more or less; shown if the run ended by itself",
             ),
             (
                 "on path",
@@ -23,7 +23,10 @@ pub const TERMS: &[Group] = &[
             ),
             ("share", "its share of all waiting at contended locks and gates"),
             ("total", "the waiting that it caused, summed over the threads that waited"),
-            ("where", "the code that held the lock or, if it stood idle, the lock's own place"),
+            (
+                "where",
+                "the code that held the lock or, if it stood idle, the lock's own place; waiting for a CPU has no line, but a sentence below",
+            ),
             ("what", "what that code did (next)"),
         ],
     ),
@@ -63,14 +66,17 @@ pub const TERMS: &[Group] = &[
     (
         "Locks",
         &[
-            ("lock", "a number for this run; everything that refers to the lock uses it"),
+            (
+                "lock",
+                "a number for this run; everything that refers to the lock uses it. '#1+3': a row of lock #1, the one most waited for, and three more",
+            ),
             (
                 "pid",
-                "the process; shown if several have locks. '+3': three more share the lock, which is recognised in all of them",
+                "the process; shown if several have locks. '+3': three more share the lock, which is recognised in all of them. '×3': three processes, each with locks of its own",
             ),
             (
                 "locks",
-                "how many locks the row stands for: those of one process, kind, class and site",
+                "how many locks the row stands for: those of one kind, class and site, of all processes unless they share them",
             ),
             (
                 "kind",
@@ -104,6 +110,10 @@ pub const TERMS: &[Group] = &[
                 "the same, of holds that ended while a thread waited for the lock, or for a condition variable used with it; --all-holds times the others too",
             ),
             ("total", "the sum; waits of two threads at the same time both count"),
+            (
+                "not ended",
+                "waits in progress when the run ended, as of then: in no other column, but they count where rows are ranked",
+            ),
             ("p50, p99", "the median and the 99th percentile"),
             ("longest", "the maximum; it grows with the number of samples"),
             (
@@ -120,7 +130,7 @@ pub const TERMS: &[Group] = &[
             ("hand-off", "threads take turns on purpose; waiting for a turn may be intended"),
             (
                 "gate",
-                "one thread holds it for long while the others pass through; intended, or long work under a lock",
+                "the long holds of one thread cause the waiting; intended, or long work under a lock",
             ),
             ("queue", "threads wait for work"),
             ("unknown", "only the wait was seen"),
@@ -162,10 +172,13 @@ pub const TERMS: &[Group] = &[
             ),
             ("user, system", "the parts of the time on a CPU"),
             ("wanted CPU", "the time for which it was runnable but had no CPU"),
-            ("locks", "its waiting at contended locks and gates"),
+            (
+                "locks",
+                "its waiting at contended locks and gates, and for a lock when the run ended",
+            ),
             (
                 "work",
-                "its other waiting that was seen: for work, for a turn, for threads to end, and of class unknown",
+                "its other waiting that was seen: for work, for a turn, for threads to end, and of class unknown; also what had not ended",
             ),
             (
                 "other",

@@ -163,7 +163,7 @@ fn a_threads_time_is_divided() {
         let report = read(&writer, Facts { threads: vec![sampled], ..facts() });
         let found = report.processes[0].threads.iter().find(|thread| thread.tid == 8).unwrap();
         let share = report.processes[0].locks[0].wait_share.unwrap();
-        assert_eq!(found.unfinished_ns, (asleep_since > 0).then_some(1_000_000));
+        assert_eq!(found.unfinished_wait_ns, (asleep_since > 0).then_some(1_000_000));
         (found.lived_ns, found.user_ns, found.system_ns, found.other_wait_ns, share)
     };
     let (lived, user, system, other, share) = thread(13_001_000, Some(300_000), 0);

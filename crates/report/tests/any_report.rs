@@ -68,6 +68,51 @@ impl Dice {
         (0..self.below(20)).map(|_| self.frame()).collect()
     }
 
+    fn unfinished(&mut self) -> Unfinished {
+        Unfinished {
+            count: self.number(),
+            longest_ns: self.number(),
+            total_ns: self.number(),
+            held_ns: self.maybe(Dice::number),
+            holder: self.maybe(|random| random.next() as u32),
+            holder_ended: self.below(2) == 0,
+        }
+    }
+
+    fn head(&mut self) -> Head {
+        Head {
+            tid: self.next() as u32,
+            name: self.text(),
+            lock: self.below(4),
+            taken: self.stack(),
+            held_ns: self.maybe(Dice::number),
+            through: self.below(3) as u32,
+            behind: self.next() as u32,
+            is_asleep: self.below(2) == 0,
+        }
+    }
+
+    fn keeper(&mut self) -> Keeper {
+        Keeper {
+            tid: self.next() as u32,
+            wait_ns: self.number(),
+            share: self.share(),
+            holds: self.number(),
+            hold_ns: self.maybe(Dice::number),
+            longest_ns: self.maybe(Dice::number),
+        }
+    }
+
+    fn holders_waited(&mut self) -> HoldersWaited {
+        let on = |random: &mut Dice| WaitedOn {
+            lock: random.maybe(|random| random.below(4)),
+            site: random.maybe(Dice::frame),
+            wait_ns: random.number(),
+        };
+        let on = (0..self.below(4)).map(|_| on(self)).collect();
+        HoldersWaited { wait_ns: self.number(), waited_ns: self.number(), on }
+    }
+
     fn times(&mut self) -> Distribution {
         let mut worst: Vec<u64> = (0..self.below(5)).map(|_| self.number()).collect();
         worst.sort_unstable_by(|a, b| b.cmp(a));
@@ -104,7 +149,6 @@ impl Dice {
             Class::Queue,
             Class::Unknown,
         ];
-        let whats = [Span::Wait, Span::Idle, Span::Hold];
         let causes =
             [IdleCause::NotWoken, IdleCause::NotScheduled, IdleCause::Barged, IdleCause::Unknown];
         Lock {
@@ -141,18 +185,24 @@ impl Dice {
             }),
             blame: self.maybe(Dice::blame),
             held_by: (0..self.below(4)).map(|_| self.blamed()).collect(),
+            holders_waited: self.maybe(Dice::holders_waited),
+            keeper: self.maybe(Dice::keeper),
+            unfinished: self.maybe(Dice::unfinished),
+            hung_behind: self.maybe(Dice::head),
             ended_by: (0..self.below(4)).map(|_| self.blamed()).collect(),
             waited_in: (0..self.below(4)).map(|_| self.waited_in()).collect(),
-            moments: (0..self.below(5))
-                .map(|_| Moment {
-                    what: whats[self.below(3) as usize],
-                    at_ns: self.number(),
-                    ns: self.number(),
-                    tid: self.maybe(|random| random.next() as u32),
-                    cause: self.maybe(|random| causes[random.below(4) as usize]),
-                })
-                .collect(),
+            moments: (0..self.below(5)).map(|_| self.moment(causes)).collect(),
             ..lock(self.number(), kinds[self.below(6) as usize], "f")
+        }
+    }
+
+    fn moment(&mut self, causes: [IdleCause; 4]) -> Moment {
+        Moment {
+            what: [Span::Wait, Span::Idle, Span::Hold][self.below(3) as usize],
+            at_ns: self.number(),
+            ns: self.number(),
+            tid: self.maybe(|random| random.next() as u32),
+            cause: self.maybe(|random| causes[random.below(4) as usize]),
         }
     }
 
@@ -272,7 +322,8 @@ impl Dice {
                         user_ns: self.maybe(Dice::number),
                         system_ns: self.maybe(Dice::number),
                         other_wait_ns: self.maybe(Dice::number),
-                        unfinished_ns: self.maybe(Dice::number),
+                        unfinished_wait_ns: self.maybe(Dice::number),
+                        unfinished_lock: self.maybe(Dice::number),
                         cpu_ns: self.maybe(Dice::number),
                         runnable_ns: self.maybe(Dice::number),
                         wait_ns: self.maybe(Dice::number),

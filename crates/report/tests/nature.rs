@@ -57,6 +57,10 @@ fn run_of(kind: u8, waiter: &[&str], wakeups: &[(u32, &[&str], u64)], facts: Fac
     writer.module(process, "/bin/program", 0x1000, 0x9000);
     let thread = writer.thread(process, 7);
     let object = writer.lock(process, 0xabc0, kind);
+    if kind == SEMAPHORE {
+        // Threads post it for others.
+        writer.bytes[object as usize * layout::UNIT + offset_of!(layout::Lock, crossed)] = 1;
+    }
     let cell = writer.cell(thread, object, 1);
     let waited = stack(&mut writer, &leaked(waiter));
     writer.half(object, offset_of!(layout::Lock, first_taken), waited);

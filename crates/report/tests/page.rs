@@ -55,32 +55,19 @@ fn every_cell_knows_its_column() {
     assert!(titles(mixed).contains(">class<"));
 }
 
-/// A thread that is stuck in a deadlock waited for a lock to the end.
+/// A thread that still waits for a lock when the run ends waited for a lock.
 #[test]
-fn the_wait_in_a_deadlock_is_shown_as_one_for_a_lock() {
+fn a_wait_that_has_not_ended_is_shown_as_one_for_a_lock() {
     let mut report = run(&["bank"]);
-    let thread = |tid| Thread {
-        unfinished_ns: Some(700 * MS),
+    let thread = |tid, unfinished_lock| Thread {
+        unfinished_wait_ns: Some(700 * MS),
+        unfinished_lock,
         wait_ns: None,
         contention_wait_ns: None,
         ..thread(tid, "t")
     };
-    report.processes =
-        vec![process(1, vec![lock(1, Kind::Mutex, "one")], vec![thread(11), thread(12)])];
-    let stuck = Stuck {
-        tid: 11,
-        name: "t".into(),
-        lock: 1,
-        shared: false,
-        has_deadline: false,
-        wait_ns: 700 * MS,
-        stack: vec![],
-        holder: 11,
-        holds: true,
-        taken: vec![],
-        held_ns: None,
-    };
-    report.deadlocks = vec![Deadlock { pid: 1, threads: vec![stuck], behind: 0 }];
+    let threads = vec![thread(11, Some(1)), thread(12, None)];
+    report.processes = vec![process(1, vec![lock(1, Kind::Mutex, "one")], threads)];
     let html = page("stuck", report);
     assert_eq!(html.matches("waited for locks: 700 ms").count(), 1);
     assert!(html.contains(">waiting at the end<"));

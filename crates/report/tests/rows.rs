@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use uncontended_report::rows::{self, called_by, callers, function, place, source};
+use uncontended_report::rows::{self, called, callers, function, place, source};
 use uncontended_report::run::*;
 use uncontended_report::terminal::{Options, render};
 
@@ -160,14 +160,16 @@ fn a_lock_matches_by_all_its_words() {
         assert!(none.processes[0].locks.is_empty());
         let text = render(&none, &Options::default());
         assert!(
-            text.ends_with(&format!("Findings  none about the locks that match '{pattern}'\n")),
+            text.ends_with(&format!(
+                "Findings  none about the locks that match '{pattern}': no lock matches\n"
+            )),
             "{text}"
         );
     }
     assert_eq!(run(&["true"]).without_match("x"), None, "no locks, nothing to match");
 }
 
-/// `#1` is not `#10`; and it is all locks of the row that is called so.
+/// `#1` is not `#10`, and a row of several locks is called `#1+2`.
 #[test]
 fn a_number_is_of_one_row() {
     let mut report = run(&["p"]);
@@ -183,13 +185,47 @@ fn a_number_is_of_one_row() {
     locks.iter_mut().for_each(|lock| lock.site.clone_from(&site));
     locks[1].acquisitions += 1;
     report.processes = vec![process(7, locks, vec![])];
-    let name = rows::rows(&report)[0].first().id;
+    let name = rows::rows(&report)[0].label();
     let kept = |pattern: &str| {
         let mut report = report.clone();
         report.keep_matching(pattern);
         report.processes[0].locks.len()
     };
-    assert_eq!((kept(&format!("#{name}")), kept("#3")), (3, 1));
+    assert_eq!((&*name, kept(&name), kept("#1"), kept("#3")), ("#2+2", 3, 1, 1));
+}
+
+/// Workers that are processes have the same locks, each its own: one row, over the time of all of them. Locks that they
+/// share are apart.
+#[test]
+fn private_locks_of_several_processes_are_one_row() {
+    let of = |id: u64| Lock {
+        id,
+        site: Some(frame("push", "a.c", 1)),
+        wait_ns: times(&[id * 10 * MS]),
+        wait_share: Some(0.9),
+        ..lock(id, Kind::Mutex, "push")
+    };
+    let lived = |ms| Thread { lived_ns: Some(ms * MS), runnable_ns: None, ..thread(1, "worker") };
+    let shared = Lock { shared: true, processes: vec![11, 12], ..of(7) };
+    let apart = Lock { shared: true, ..of(6) };
+    let mut report = run(&["p"]);
+    report.wall_ns = 100 * MS;
+    report.processes = vec![
+        process(11, vec![of(1), shared], vec![lived(100)]),
+        process(12, vec![of(2), of(3), apart], vec![lived(300)]),
+        process(13, vec![of(4)], vec![lived(600)]),
+        process(14, vec![], vec![lived(900)]),
+    ];
+    let rows = rows::rows(&report);
+    let names: Vec<[String; 2]> = rows.iter().map(|row| [row.label(), row.pids()]).collect();
+    let expected = [["#4+3", "×3"], ["#7", "11+1"], ["#6", "12"]];
+    assert_eq!(names, expected.map(|names| names.map(str::to_owned)));
+    assert_eq!((rows[0].wait_total(), rows[0].pid), (100 * MS, 13));
+    assert_eq!(rows[0].wait_share, Some(100.0 / 1_000.0));
+    assert_eq!(
+        [1, 2, 3, 4, 6, 7].map(|id| called(&report, id)),
+        ["#4+3", "#4+3", "#4+3", "#4+3", "#6", "#7"]
+    );
 }
 
 /// A culprit's lock is named as the table names its row.
@@ -204,8 +240,8 @@ fn a_lock_is_called_by_the_first_of_its_row() {
     let locks = vec![first, waits, lock(5, Kind::Spin, "push"), nowhere, other];
     let mut report = run(&["p"]);
     report.processes = vec![process(1, locks, vec![])];
-    let called: Vec<u64> = (3..=8).map(|id| called_by(&report, id)).collect();
-    assert_eq!(called, [4, 4, 5, 6, 7, 8]);
+    let labels = [(3, "#4+1"), (4, "#4+1"), (5, "#5"), (6, "#6"), (8, "#8")];
+    labels.iter().for_each(|&(id, label)| assert_eq!(called(&report, id), label));
     let mut firsts: Vec<u64> = rows::rows(&report).iter().map(|row| row.first().id).collect();
     firsts.sort_unstable();
     assert_eq!(firsts, [4, 5, 6, 7]);

@@ -177,6 +177,31 @@ fn a_wait_that_did_not_end() {
     assert_eq!(of_run(10_000 * MS + 1, &[row], &[]), vec![], "less than a tenth of the run");
 }
 
+/// What no thread holds: from a fifth of the threads' time on, if half of the ends were seen.
+#[test]
+fn an_end_that_was_waited_for() {
+    let mut row = lock(1, Kind::Barrier, "meet");
+    row.class = Class::Gate;
+    row.wait_ns = figures(40, 400 * MS, MS, 11 * MS);
+    let late = Blamed { kind: BlamedKind::Wake, ..blamed("late", 160 * MS, 0.4) };
+    row.ended_by = vec![late, blamed("other", 40 * MS, 0.1)];
+    let words = "threads waited 400 ms for the last one to arrive, and 40.0 % of that ended when late sort.c:3301 arrived";
+    ends_with(
+        &row,
+        words,
+        &[
+            |row| wait(row).total -= 1,
+            |row| row.ended_by[0].share -= 0.001,
+            |row| row.ended_by.clear(),
+            |row| row.kind = Kind::Condition,
+        ],
+    );
+    rests_on(&row, words, &[("total_wait_ns", 400e6), ("ended_share", 0.5), ("first_share", 0.4)]);
+    (row.kind, row.class) = (Kind::Futex, Class::Unknown);
+    let words = "threads waited 400 ms to be woken, and 40.0 % of that ended when late sort.c:3301 woke them";
+    ends_with(&row, words, &[|row| row.class = Class::Queue, |row| row.class = Class::Contention]);
+}
+
 #[test]
 fn a_lock_that_is_idle_for_long() {
     let mut row = lock(1, Kind::Mutex, "push");

@@ -279,3 +279,57 @@ fn holders_that_wait_themselves() {
     row.wait_ns = times(&[10 * MS; 4]);
     assert!(!says(&row, "waited for another lock"));
 }
+
+/// The same for waits of every kind, which the log has: from half of the waiting on they are what the finding is about,
+/// from a tenth on they are said.
+#[test]
+fn holders_that_wait_for_anything() {
+    let mut row = lock(1, Kind::Mutex, "push");
+    row.hold_ns = times(&[[2 * US; 900].as_slice(), &[300 * MS; 4]].concat());
+    let mut ready = lock(2, Kind::Condition, "ready");
+    ready.class = Class::Queue;
+    let waited = |waited_ns| {
+        let site = Some(frame("await", "a.c", 7));
+        let on = [(Some(2), site, waited_ns - 9 * MS), (None, None, 9 * MS)];
+        let on = on.map(|(lock, site, wait_ns)| WaitedOn { lock, site, wait_ns }).to_vec();
+        Some(HoldersWaited { wait_ns: 1_000 * MS, waited_ns, on })
+    };
+    let found = |row: &Lock| {
+        let threads = [ran(7, 500, 100), ran(8, 200, 200)];
+        of_run(WALL_NS, &[row.clone(), ready.clone()], &threads)
+    };
+    let mostly = "for 50.0 % of the 1.00 s that threads waited, its holder itself waited, for the condition #2 (ready \
+                  sort.c:3302) in await a.c:7: shorten that, or let go of this lock before waiting for it";
+    let of_its_own = ["do less", "rare long work", "lost its CPU", "mostly one thread held it"];
+    for (class, used) in [(Class::Gate, 0.2), (Class::Contention, 0.2), (Class::Contention, 0.9)] {
+        (row.class, row.utilisation) = (class, Some(used));
+        row.wait_ns = times(&[250 * MS; 4]);
+        row.holders_waited = waited(500 * MS);
+        let said = found(&row);
+        assert!(any_says(&said, mostly), "{said:#?}");
+        assert!(!of_its_own.iter().any(|words| any_says(&said, words)), "{said:#?}");
+        let figures = [
+            ("passed_on_ns", 0.0),
+            ("passed_on_share", 0.0),
+            ("total_wait_ns", 1e9),
+            ("holders_waited_share", 0.5),
+        ];
+        has_evidence(&said, mostly, &figures);
+        row.holders_waited = waited(500 * MS - 1);
+        let said = found(&row);
+        assert!(!any_says(&said, "its holder itself"), "{said:#?}");
+        assert!(of_its_own.iter().any(|words| any_says(&said, words)), "{said:#?}");
+    }
+    let also = "for 10.0 % of that waiting, the holder itself waited, for the condition #2";
+    row.holders_waited = waited(100 * MS);
+    assert!(any_says(&found(&row), also));
+    row.holders_waited = waited(100 * MS - 1);
+    assert!(!any_says(&found(&row), "the holder itself waited"));
+    // Waits that are long but rare.
+    row.wait_ns = times(&[250 * MS; 4]);
+    row.holders_waited = waited(500 * MS);
+    let said = of_run(100_000 * MS, &[row, ready], &[]);
+    let words = "; these waits are rare";
+    assert!(any_says(&said, "its holder itself waited") && any_says(&said, words), "{said:#?}");
+    assert!(!of_its_own.iter().any(|words| any_says(&said, words)), "{said:#?}");
+}

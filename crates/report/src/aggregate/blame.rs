@@ -76,7 +76,8 @@ pub(super) struct Division {
     pub(super) passed: f64,
 }
 
-fn is_held(caused: &CausedRecord) -> bool {
+/// Whether this is waiting that holds caused.
+pub(super) fn is_held(caused: &CausedRecord) -> bool {
     ![WAKE, PASSED, CHAIN, CHAINED, WAITED, WOKEN_INTO].contains(&caused.passed_to)
 }
 

@@ -2,7 +2,8 @@
 //!
 //! # Contract
 //! A rule applies only to a plain pattern. Waiting without one stays `contention` for locks that exclude (that is what
-//! they are for) and `unknown` for futexes, of which only the waiting is visible.
+//! they are for) and `unknown` for futexes, of which only the waiting is visible. A class follows from what threads
+//! waited for, so it does not depend on whether holds are recorded that no thread waited for.
 //! # Sources
 //! Patterns met in real programs: a main thread that holds a mutex for a second to stop its I/O threads (a gate),
 //! worker threads that wait for jobs on a condition variable (a queue), two threads that alternate (a hand-off), a
@@ -20,21 +21,24 @@ pub struct Part {
     pub blocked: u64,
     /// Its total wait.
     pub wait_ns: u64,
-    /// Its holds, of those that are recorded.
-    pub holds: u64,
-    /// Their total.
+    /// Its holds that a thread waited for.
+    pub waited_holds: u64,
+    /// The waiting of others that they caused.
+    pub caused_ns: u64,
+    /// The sum of its holds, of those that are recorded.
     pub hold_ns: u64,
     /// Whether it is a started thread that held the lock for most of its life and until about its end.
     pub until_its_end: bool,
 }
 
-/// The class of a lock of `kind`, from its threads' use and the number of owner changes.
-pub fn classify(kind: Kind, parts: &[Part], owner_changes: u64) -> Class {
+/// The class of a lock of `kind`, from its threads' use and the number of owner changes. `is_signal`: of a semaphore,
+/// that another thread posts it than the one that waited.
+pub fn classify(kind: Kind, is_signal: bool, parts: &[Part], owner_changes: u64) -> Class {
     match kind {
         Kind::Condition => Class::Queue,
         Kind::Barrier => Class::Gate,
         Kind::Futex => Class::Unknown,
-        Kind::Semaphore if parts.iter().all(|part| part.hold_ns == 0) => Class::Queue,
+        Kind::Semaphore if is_signal => Class::Queue,
         // A mutex held that long is waited for as mutexes are.
         Kind::Semaphore if is_join(parts) => Class::HandOff,
         _ if is_gate(parts) => Class::Gate,
@@ -47,23 +51,24 @@ const LONG_NS: u64 = 1_000_000;
 /// Fewer events than this do not make a pattern.
 const OFTEN: u64 = 3;
 
-/// One thread holds for long, and for nearly all of the time that the lock is held; the others merely pass through, and
-/// wait about as long as it holds. Where only holds are recorded that a thread waited for, so do these.
+/// The thread of a gate causes at least this part of the waiting.
+const MOSTLY: f64 = 0.5;
+
+/// The holds of one thread cause most of the waiting, each for long, and ten times what those of all others cause;
+/// the others wait for it, and it for none of them. What counts is the waiting that holds caused, and not how long they
+/// are: holds that no thread waited for may be in the record or not.
 fn is_gate(parts: &[Part]) -> bool {
-    let Some(keeper) = parts.iter().max_by_key(|part| part.hold_ns) else { return false };
+    let Some(keeper) = parts.iter().max_by_key(|part| part.caused_ns) else { return false };
     let others =
         |figure: fn(&Part) -> u64| sum(parts.iter().map(figure)).saturating_sub(figure(keeper));
-    let (passes, passing_ns) = (others(|part| part.acquisitions), others(|part| part.hold_ns));
-    let passing_holds = others(|part| part.holds).max(1);
-    let (waits, waiting_ns) = (others(|part| part.blocked), others(|part| part.wait_ns));
-    if keeper.holds < OFTEN || passes < OFTEN || waits < OFTEN {
+    let (passes, waits) = (others(|part| part.acquisitions), others(|part| part.blocked));
+    let (waiting_ns, caused_ns) = (others(|part| part.wait_ns), others(|part| part.caused_ns));
+    if keeper.waited_holds < OFTEN || passes < OFTEN || waits < OFTEN {
         return false;
     }
-    let kept_ns = keeper.hold_ns / keeper.holds;
-    kept_ns >= LONG_NS
-        && passing_ns / passing_holds < kept_ns / 100
-        && passing_ns < keeper.hold_ns / 10
-        && waiting_ns / waits >= kept_ns / 4
+    keeper.caused_ns / keeper.waited_holds >= LONG_NS
+        && caused_ns < keeper.caused_ns / 10
+        && keeper.caused_ns as f64 >= MOSTLY * waiting_ns as f64
         && keeper.wait_ns < waiting_ns / 10
 }
 
@@ -92,25 +97,27 @@ fn is_hand_off(parts: &[Part], owner_changes: u64) -> bool {
 mod tests {
     use super::*;
 
+    fn class_of(kind: Kind, parts: &[Part], owner_changes: u64) -> Class {
+        classify(kind, false, parts, owner_changes)
+    }
+
     #[test]
     fn a_main_thread_that_holds_others_off_is_a_gate() {
         let main = Part {
             acquisitions: 10,
-            holds: 10,
-            blocked: 0,
-            wait_ns: 0,
-            hold_ns: 10_000_000_000,
+            waited_holds: 10,
+            caused_ns: 19_000_000_000,
             ..Part::default()
         };
-        let worker = Part {
-            acquisitions: 10,
-            holds: 10,
-            blocked: 10,
-            wait_ns: 9_500_000_000,
-            hold_ns: 20_000,
-            ..Part::default()
-        };
-        assert_eq!(classify(Kind::Mutex, &[main, worker, worker], 20), Class::Gate);
+        let worker =
+            Part { acquisitions: 10, blocked: 10, wait_ns: 9_500_000_000, ..Part::default() };
+        assert_eq!(class_of(Kind::Mutex, &[main, worker, worker], 20), Class::Gate);
+        // Whatever holds are recorded.
+        for (kept, passed) in [(10_000_000_000, 20_000), (10_000_000_000, 9_000_000_000), (0, 0)] {
+            let main = Part { hold_ns: kept, ..main };
+            let worker = Part { hold_ns: passed, ..worker };
+            assert_eq!(class_of(Kind::Mutex, &[main, worker, worker], 20), Class::Gate);
+        }
     }
 
     /// Each figure of a gate at the last value that makes one, and at the next.
@@ -118,50 +125,34 @@ mod tests {
     fn a_gate_has_each_of_its_signs() {
         let main = Part {
             acquisitions: 3,
-            holds: 3,
-            blocked: 0,
-            wait_ns: 2_849,
-            hold_ns: 3_000_000,
+            waited_holds: 3,
+            caused_ns: 3_000_000,
+            wait_ns: 599_999,
             ..Part::default()
         };
         let worker = Part {
             acquisitions: 3,
-            holds: 3,
+            waited_holds: 3,
             blocked: 3,
-            wait_ns: 750_000,
-            hold_ns: 29_999,
+            wait_ns: 6_000_000,
+            caused_ns: 299_999,
             ..Part::default()
         };
         let idle = Part::default();
-        let class = |main, worker| classify(Kind::Mutex, &[idle, main, worker], 4);
+        let class = |main, worker| class_of(Kind::Mutex, &[idle, main, worker], 4);
         assert_eq!(class(main, worker), Class::Gate);
-        assert_eq!(class(Part { wait_ns: 74_999, ..main }, worker), Class::Gate);
-        let many = Part { acquisitions: 31, holds: 31, hold_ns: 299_999, ..worker };
-        assert_eq!(class(main, many), Class::Gate);
         for (keeper, other) in [
-            (Part { acquisitions: 2, holds: 2, hold_ns: 2_000_000, ..main }, worker),
-            (Part { hold_ns: 2_999_999, ..main }, worker),
-            (Part { wait_ns: 75_000, ..main }, worker),
-            (main, Part { acquisitions: 2, hold_ns: 10_000, ..worker }),
+            (Part { waited_holds: 2, ..main }, worker),
+            (Part { waited_holds: 4, ..main }, worker),
+            (Part { caused_ns: 2_999_999, ..main }, worker),
+            (Part { wait_ns: 600_000, ..main }, worker),
+            (main, Part { acquisitions: 2, ..worker }),
             (main, Part { blocked: 2, ..worker }),
-            (main, Part { hold_ns: 30_000, ..worker }),
-            (main, Part { hold_ns: 300_000, ..many }),
-            (main, Part { wait_ns: 749_999, ..worker }),
+            (main, Part { caused_ns: 300_000, ..worker }),
+            (main, Part { wait_ns: 6_000_001, ..worker }),
         ] {
             assert_eq!(class(keeper, other), Class::Contention, "{keeper:?} {other:?}");
         }
-    }
-
-    /// Where only holds are recorded that a thread waited for.
-    #[test]
-    fn a_gate_may_have_holds_that_nobody_waited_for() {
-        let main =
-            Part { acquisitions: 1_000, holds: 3, hold_ns: 3_000_000_000, ..Part::default() };
-        let worker =
-            Part { acquisitions: 5_000, blocked: 3, wait_ns: 2_900_000_000, ..Part::default() };
-        assert_eq!(classify(Kind::Mutex, &[main, worker], 9), Class::Gate);
-        let long = Part { holds: 1, hold_ns: 20_000_000, ..worker };
-        assert_eq!(classify(Kind::Mutex, &[main, long], 9), Class::Contention);
     }
 
     /// The same of a hand-off: two threads, of which nearly every acquisition waits, in turn.
@@ -170,7 +161,7 @@ mod tests {
         let thread =
             Part { acquisitions: 10, blocked: 4, wait_ns: 900, hold_ns: 100, ..Part::default() };
         let idle = Part::default();
-        let class = |parts: &[Part], changes| classify(Kind::Mutex, parts, changes);
+        let class = |parts: &[Part], changes| class_of(Kind::Mutex, parts, changes);
         assert_eq!(class(&[thread, idle, thread], 18), Class::HandOff);
         let few = Part { acquisitions: 9, ..thread };
         let seldom = Part { blocked: 3, ..thread };
@@ -193,9 +184,9 @@ mod tests {
         let joiner =
             Part { acquisitions: 1, blocked: 1, wait_ns: 90_000_000, hold_ns: 9_999_999, ..keeper };
         let joiner = Part { until_its_end: false, ..joiner };
-        let class = |parts: &[Part]| classify(Kind::Semaphore, parts, 1);
+        let class = |parts: &[Part]| class_of(Kind::Semaphore, parts, 1);
         assert_eq!(class(&[keeper, joiner]), Class::HandOff);
-        assert_eq!(classify(Kind::Mutex, &[keeper, joiner], 1), Class::Contention);
+        assert_eq!(class_of(Kind::Mutex, &[keeper, joiner], 1), Class::Contention);
         for (keeper, joiner) in [
             (Part { until_its_end: false, ..keeper }, joiner),
             (Part { blocked: 1, ..keeper }, joiner),
@@ -216,9 +207,9 @@ mod tests {
             hold_ns: 1_000_000_000,
             ..Part::default()
         };
-        assert_eq!(classify(Kind::Mutex, &[thread; 4], 900), Class::Contention);
-        assert_eq!(classify(Kind::Mutex, &[thread; 2], 300), Class::Contention);
-        assert_eq!(classify(Kind::Mutex, &[], 0), Class::Contention);
+        assert_eq!(class_of(Kind::Mutex, &[thread; 4], 900), Class::Contention);
+        assert_eq!(class_of(Kind::Mutex, &[thread; 2], 300), Class::Contention);
+        assert_eq!(class_of(Kind::Mutex, &[], 0), Class::Contention);
     }
 
     #[test]
@@ -230,19 +221,17 @@ mod tests {
             hold_ns: 100_000,
             ..Part::default()
         };
-        assert_eq!(classify(Kind::Mutex, &[thread; 2], 1999), Class::HandOff);
+        assert_eq!(class_of(Kind::Mutex, &[thread; 2], 1999), Class::HandOff);
     }
 
     #[test]
     fn what_is_waited_on_for_work_is_a_queue() {
         let waiter =
             Part { acquisitions: 5, blocked: 5, wait_ns: 1_000, hold_ns: 0, ..Part::default() };
-        assert_eq!(classify(Kind::Condition, &[waiter], 0), Class::Queue);
-        assert_eq!(classify(Kind::Semaphore, &[waiter], 0), Class::Queue);
-        assert_eq!(
-            classify(Kind::Semaphore, &[Part { hold_ns: 5, ..waiter }], 0),
-            Class::Contention
-        );
-        assert_eq!(classify(Kind::Futex, &[waiter], 0), Class::Unknown);
+        assert_eq!(class_of(Kind::Condition, &[waiter], 0), Class::Queue);
+        assert_eq!(classify(Kind::Semaphore, true, &[waiter], 0), Class::Queue);
+        // Its holds need not be recorded.
+        assert_eq!(class_of(Kind::Semaphore, &[waiter], 0), Class::Contention);
+        assert_eq!(class_of(Kind::Futex, &[waiter], 0), Class::Unknown);
     }
 }

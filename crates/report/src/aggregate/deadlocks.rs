@@ -81,19 +81,19 @@ pub(super) fn numbered(
 }
 
 /// That a thread waits for another.
-struct Wait {
+pub(super) struct Wait {
     /// The other, by its place among the threads.
-    holder: usize,
+    pub(super) holder: usize,
     /// Whether that one holds the lock.
-    holds: bool,
+    pub(super) holds: bool,
     /// Stack of its acquisition; 0 if unknown.
-    site: u32,
+    pub(super) site: u32,
     /// Since when it holds the lock, in ticks.
-    since: Option<u64>,
+    pub(super) since: Option<u64>,
 }
 
 /// The last words of the record about locks and their holders.
-struct Last<'a> {
+pub(super) struct Last<'a> {
     image: &'a ProcessRecord,
     locks: HashMap<u32, &'a LockRecord>,
     /// The readers' row of each read-write lock, by address: the last generation.
@@ -105,7 +105,7 @@ struct Last<'a> {
 }
 
 impl<'a> Last<'a> {
-    fn of(record: &Record<'_>, image: &'a ProcessRecord) -> Last<'a> {
+    pub(super) fn of(record: &Record<'_>, image: &'a ProcessRecord) -> Last<'a> {
         let locks = image.locks.iter().map(|lock| (lock.unit, lock)).collect();
         let readers = image.locks.iter().filter(|lock| lock.kind == kind::RWLOCK_READ);
         let readers = readers.map(|lock| (lock.address, lock.unit)).collect();
@@ -122,12 +122,12 @@ impl<'a> Last<'a> {
     }
 
     /// What a thread waits for: nothing if it left its call by a jump.
-    fn wants(&self, at: usize) -> Option<WantsRecord> {
+    pub(super) fn wants(&self, at: usize) -> Option<WantsRecord> {
         self.image.threads[at].wants.filter(|wants| self.latest[at] <= wants.since)
     }
 
     /// The threads that a thread waits for.
-    fn waits(&self, at: usize) -> Vec<Wait> {
+    pub(super) fn waits(&self, at: usize) -> Vec<Wait> {
         let Some(wants) = self.wants(at) else { return Vec::new() };
         let Some(lock) = self.locks.get(&wants.lock) else { return Vec::new() };
         match lock.kind {
@@ -208,7 +208,7 @@ fn shortest(graph: &[Vec<usize>], from: usize, is_taken: &[bool]) -> Option<Vec<
 }
 
 /// How many nodes outside a cycle lead into it.
-fn behind(graph: &[Vec<usize>], cycle: &[usize]) -> usize {
+pub(super) fn behind(graph: &[Vec<usize>], cycle: &[usize]) -> usize {
     let mut waiters = vec![Vec::new(); graph.len()];
     for (node, nexts) in graph.iter().enumerate() {
         nexts.iter().for_each(|&next| waiters[next].push(node));

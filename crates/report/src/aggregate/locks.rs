@@ -1,25 +1,28 @@
 //! Rows of locks: merges the parts of all threads.
 
-use super::blame::{Division, Sites, divide, ended, waited_in};
+use super::blame::{Division, Sites, divide, ended, is_held, waited_in};
 use super::classify::{Part, classify};
 use super::distribution::Bucket;
 use super::joined::Joined;
 use super::nature::Nature;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
+use super::{holders, hung};
 use crate::run::{
-    Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Kind, Like, Lock, Moment, Span, TimedOut,
-    Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
+    Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Keeper, Kind, Like, Lock, Moment, Span,
+    TimedOut, Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
 };
 use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout::{cause, kind, sharing};
 use uncontended_trace::reader::{
-    CellAt, CellRecord, ExtremeRecord, LockRecord, ProcessRecord, Record, ThreadRecord,
-    TimedOutRecord, TimesRecord,
+    CausedRecord, CellAt, CellRecord, ExtremeRecord, LockRecord, ProcessRecord, Record,
+    ThreadRecord, TimedOutRecord, TimesRecord,
 };
 use uncontended_trace::setup::Holds;
 
 type Cells<'a> = Vec<(&'a ThreadRecord, CellRecord)>;
+
+type Figure = fn(&CellRecord) -> u64;
 
 /// A longest time: the thread, and the record's entry.
 type Note = (u32, ExtremeRecord);
@@ -84,6 +87,7 @@ pub(super) fn rows(
         let scale = Scale { record, wall_ns, pids, is_apart };
         let (mut lock, followed) = scale.row(lock, &cells, sites, stacks);
         stacks.is_shared = false;
+        lock.keeper = scale.keeper(&lock, &cells);
         lock.processes = if is_apart { Vec::new() } else { processes };
         if lock.class.is_caused_by_holders() {
             for (thread, cell) in &cells {
@@ -95,6 +99,8 @@ pub(super) fn rows(
         rows.locks.push(lock);
         rows.followed.push(followed);
     }
+    holders::add(record, image, &mut rows, stacks);
+    hung::add(record, image, wall_ns, &mut rows, stacks);
     rows
 }
 
@@ -140,6 +146,11 @@ fn slept_in(waited_in: &[WaitedIn], is_sleepers: bool) -> Option<Frame> {
     waited_in.first().filter(|_| is_sleepers)?.site.clone()
 }
 
+/// What the holds of a thread caused.
+fn held(cell: &CellRecord) -> impl Iterator<Item = &CausedRecord> {
+    cell.caused.iter().filter(|caused| is_held(caused))
+}
+
 /// How many threads took a lock.
 fn takers(cells: &Cells<'_>) -> u32 {
     let takers = cells.iter().filter(|(_, cell)| cell.acquisitions > 0);
@@ -160,6 +171,10 @@ struct Scale<'a> {
 impl Scale<'_> {
     fn ns(self, ticks: u64) -> u64 {
         (ticks as f64 * self.record.tick_ns) as u64
+    }
+
+    fn knows_holds(self) -> bool {
+        self.record.holds != Holds::None
     }
 
     fn gather<'c>(
@@ -188,25 +203,22 @@ impl Scale<'_> {
         sites: &Sites,
         stacks: &mut Stacks<'_>,
     ) -> (Lock, Vec<Blamed>) {
-        type Figure = fn(&CellRecord) -> u64;
         let sum = |figure: Figure| super::sum(cells.iter().map(|(_, cell)| figure(cell)));
         let wait = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.wait)));
         let idle = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.idle)));
         let hold = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.hold)));
         let kind = kind_of(lock.kind);
         let (blocked, known) = (sum(|cell| cell.blocked), sum(|cell| cell.slept_known));
-        let meaning = Meaning::of(kind, lock.crossed).known(self.is_apart);
+        let meaning = Meaning::of(kind, lock.crossed || takers(cells) == 0).known(self.is_apart);
         let (created, first_taken) = (stacks.frames(lock.created), stacks.frames(lock.first_taken));
         let of_wall = |ns: u64| (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64);
-        let hold_ns =
-            hold.distribution().filter(|_| meaning.hold && self.record.holds != Holds::None);
+        let hold_ns = hold.distribution().filter(|_| meaning.hold && self.knows_holds());
         let worst_wait = worst_wait(&wait, stacks);
         let waiter = worst_wait.as_ref().map_or(&[][..], |worst| &worst.waiter);
-        let is_held = meaning.blame && (kind != Kind::Semaphore || hold.total_ns() > 0);
         let waited_in = self.waited_in(cells, wait.total_ns(), stacks);
         let named = Nature::by_name(kind, waiter, &waited_in, stacks.skipped);
-        let (of, waited) = ((kind, meaning), (is_held, wait.total_ns()));
-        let (division, nature) = self.understood(of, cells, waited, (waiter, named, sites), stacks);
+        let (of, by) = ((kind, meaning), (waiter, named, sites));
+        let (division, nature) = self.understood(of, cells, wait.total_ns(), by, stacks);
         let slept_in = slept_in(&waited_in, named.is_some() && kind != Kind::Futex);
         let site = slept_in.or_else(|| first_site(&[&created, &first_taken], stacks));
         let lock = Lock {
@@ -219,6 +231,8 @@ impl Scale<'_> {
             processes: Vec::new(),
             blame: division.blame,
             held_by: division.held_by,
+            holders_waited: None,
+            keeper: None,
             ended_by: division.ended_by,
             waited_in,
             site,
@@ -246,6 +260,7 @@ impl Scale<'_> {
             woken: (self.record.from_kernel && wait.total_ns() > 0).then(|| self.woken(cells)),
             hold_ns,
             unfinished: self.unfinished(kind, meaning, lock, cells),
+            hung_behind: None,
             created,
             first_taken,
         };
@@ -258,10 +273,11 @@ impl Scale<'_> {
         self,
         (kind, meaning): (Kind, Meaning),
         cells: &Cells<'_>,
-        (is_held, total_ns): (bool, u64),
+        total_ns: u64,
         (waiter, named, sites): (&[Frame], Option<Like>, &Sites),
         stacks: &mut Stacks<'_>,
     ) -> (Division, Nature) {
+        let is_held = meaning.blame;
         let kinds = (is_held, kind == Kind::Futex && named == Some(Like::Mutex));
         let mut division = match total_ns {
             0 => Division::default(),
@@ -331,14 +347,16 @@ impl Scale<'_> {
         lock: &LockRecord,
         cells: &Cells<'_>,
     ) -> Option<Unfinished> {
-        let for_ns = |since: u64| self.wall_ns.saturating_sub(self.since_start(since)?).into();
-        let longest = lock.waiting.iter().filter_map(|&arrival| for_ns(arrival)).max()?;
+        let for_ns = |since: u64| Some(self.wall_ns.saturating_sub(self.since_start(since)?));
+        let waits = lock.waiting.iter().filter_map(|&arrival| for_ns(arrival));
+        let longest = waits.clone().max()?;
         let held = cells.iter().filter_map(|(thread, cell)| Some((thread, cell.held_since?)));
         let known = meaning.hold && self.record.holds != Holds::None && kind != Kind::RwlockRead;
         let holder = held.filter(|_| known).max_by_key(|&(_, since)| since);
         Some(Unfinished {
             count: lock.waiting.len() as u64,
             longest_ns: longest,
+            total_ns: super::sum(waits),
             held_ns: holder.and_then(|(_, since)| for_ns(since)),
             holder: holder.map(|(thread, _)| thread.tid),
             holder_ended: holder.is_some_and(|(thread, _)| thread.end_ticks != 0),
@@ -354,7 +372,8 @@ impl Scale<'_> {
             acquisitions: cell.acquisitions,
             blocked: cell.blocked,
             wait_ns: self.ns(cell.wait.total),
-            holds: if meaning.hold { cell.hold.count() } else { 0 },
+            waited_holds: super::sum(held(cell).map(|caused| caused.holds)),
+            caused_ns: self.ns(super::sum(held(cell).map(|caused| caused.wait))),
             hold_ns: if meaning.hold { self.ns(cell.hold.total) } else { 0 },
             until_its_end: meaning.hold
                 && !self.pids.contains(&thread.tid)
@@ -362,12 +381,37 @@ impl Scale<'_> {
         };
         let parts: Vec<Part> = cells.iter().map(|(thread, cell)| part(thread, cell)).collect();
         let owner_changes = super::sum(cells.iter().map(|(_, cell)| cell.owner_changes));
-        match classify(kind, &parts, owner_changes) {
+        let are_single = parts.iter().all(|part| part.acquisitions <= 1);
+        match classify(kind, !meaning.hold, &parts, owner_changes) {
+            // Whether a thread held it until its end, for others to wait for that, is not known.
+            Class::Contention if kind == Kind::Semaphore && are_single && !self.knows_holds() => {
+                Class::Unknown
+            }
             Class::HandOff if kind != Kind::Semaphore && is_mostly_held(blame) => Class::Contention,
             // What its threads of other processes do is not known.
             Class::HandOff | Class::Gate if self.is_apart => Class::Unknown,
             class => class,
         }
+    }
+
+    /// The thread whose holds cause the waiting for a gate.
+    fn keeper(self, lock: &Lock, cells: &Cells<'_>) -> Option<Keeper> {
+        let is_gate = lock.class == Class::Gate && lock.kind != Kind::Barrier;
+        let caused = |cell: &CellRecord| super::sum(held(cell).map(|caused| caused.wait));
+        let (thread, cell) =
+            cells.iter().filter(|_| is_gate).max_by_key(|(_, cell)| caused(cell))?;
+        let wait_ns = self.ns(caused(cell));
+        let total_ns = lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
+        let hold = self.knows_holds().then_some(&cell.hold);
+        let longest = hold.and_then(|hold| hold.worst.iter().map(|hold| hold.ticks).max());
+        Some(Keeper {
+            tid: thread.tid,
+            wait_ns,
+            share: wait_ns as f64 / total_ns.max(wait_ns).max(1) as f64,
+            holds: super::sum(held(cell).map(|caused| caused.holds)),
+            hold_ns: hold.map(|hold| self.ns(hold.total)),
+            longest_ns: longest.map(|ticks| self.ns(ticks)),
+        })
     }
 
     /// The moments of the longest times. The record notes their ends and, of holds, the beginnings.
@@ -423,7 +467,7 @@ fn is_mostly_held(blame: Option<Blame>) -> bool {
 /// Which figures are meaningful for a kind.
 #[derive(Clone, Copy)]
 struct Meaning {
-    /// Waits are for holds. (A semaphore that no thread ever held was waited for as a signal.)
+    /// Waits are for holds.
     blame: bool,
     hold: bool,
     idle: bool,
@@ -437,14 +481,16 @@ impl Meaning {
         Meaning { idle: self.idle && is_known, owner: self.owner && is_known, ..self }
     }
 
-    fn of(kind: Kind, crossed: bool) -> Self {
+    /// `is_signal`: of a semaphore, that it is not a lock: another thread posts it than the one that waited, or none
+    /// ever got it. Its holds need not be recorded for that.
+    fn of(kind: Kind, is_signal: bool) -> Self {
         let all = Meaning { blame: true, hold: true, idle: true, owner: true };
         let wait_only = Meaning { blame: false, hold: false, idle: false, owner: false };
         match kind {
             Kind::Mutex | Kind::Spin | Kind::Annotated => all,
             Kind::RwlockWrite => all,
             Kind::RwlockRead => Meaning { blame: true, hold: true, ..wait_only },
-            Kind::Semaphore if !crossed => all,
+            Kind::Semaphore if !is_signal => all,
             Kind::Semaphore | Kind::Condition | Kind::Barrier | Kind::Futex => wait_only,
         }
     }

@@ -9,6 +9,8 @@ mod classify;
 mod coverage;
 mod deadlocks;
 mod distribution;
+mod holders;
+mod hung;
 mod joined;
 mod joins;
 mod locks;
@@ -32,8 +34,8 @@ use crate::code::Skipped;
 use crate::facts::{Facts, SeenFacts};
 use crate::findings;
 use crate::run::{
-    AttachedTo, CULPRITS, Clock, Frame, Holds, Observer, Process, RankedBy, RunReport, SCHEMA,
-    Source,
+    AttachedTo, BlamedKind, CULPRITS, Clock, Frame, Holds, IdleCause, Observer, Process, RankedBy,
+    RunReport, SCHEMA, Source,
 };
 use blame::Sites;
 use coverage::Gaps;
@@ -77,9 +79,8 @@ pub fn report(
     let record = reader::read(record)?;
     let skipped = Skipped::with(&facts.skip_frames);
     let (mut processes, mut followed, mut paths) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut stuck, mut orders) = (Vec::new(), Vec::new());
+    let (mut stuck, mut orders, mut contended) = (Vec::new(), Vec::new(), HashMap::new());
     let (sites, joined) = (Sites::new(&record), Joined::of(&record));
-    let mut contended = HashMap::new();
     let mut told = HashSet::new(); // The kernel's figures belong to a process's last image.
     for image in record.processes.iter().rev() {
         let mut stacks = Stacks::new(image, &joined, symbols, &skipped);
@@ -90,7 +91,7 @@ pub fn report(
         if record.lock_order {
             orders.push(order::order(image, &rows.units, &mut stacks));
         }
-        let threads = threads::rows(&record, image, &facts, told.insert(image.pid));
+        let threads = threads::rows(&record, image, &facts, told.insert(image.pid), &rows.units);
         threads::add_contended(&mut contended, rows.contended);
         let (pid, command, locks) = (image.pid, image.command.clone(), rows.locks);
         let joins = joins::joins(&record, image, &mut stacks);
@@ -132,6 +133,7 @@ pub fn report(
     report.culprits = blame::culprits(&report.processes, followed);
     paths.reverse();
     path::rank(&mut report, &paths, facts.pid);
+    rank_code_first(&mut report);
     let announced = spans::announced(&record);
     let all = facts.spans.into_iter().chain(announced);
     report.spans = all.map(|spans| spans::spans(spans, &paths, &report)).collect();
@@ -153,6 +155,17 @@ fn holds(record: &Record<'_>) -> Option<Holds> {
     }
 }
 
+/// Moves waiting for a CPU behind the code that is to blame.
+fn rank_code_first(report: &mut RunReport) {
+    let locks = report.processes.iter().flat_map(|process| &process.locks);
+    let for_cpu = locks.filter(|lock| findings::cause(lock) == IdleCause::NotScheduled);
+    let for_cpu: HashSet<u64> = for_cpu.map(|lock| lock.id).collect();
+    report.culprits.sort_by_key(|culprit| {
+        let first = culprit.locks.first().filter(|_| culprit.kind == BlamedKind::Idle);
+        first.is_some_and(|first| for_cpu.contains(first))
+    });
+}
+
 /// The processes that were running already, if there were some.
 fn attached(seen: SeenFacts) -> Option<AttachedTo> {
     let SeenFacts { attached: pids, ended, executed, .. } = seen;
@@ -170,10 +183,20 @@ fn gaps(record: &Record<'_>) -> Gaps {
     }
 }
 
-/// Numbers the locks of all processes.
+/// Numbers the locks of all processes, and what refers to them by their places.
 fn number(processes: &mut [Process]) {
-    for (lock, id) in processes.iter_mut().flat_map(|process| &mut process.locks).zip(0..) {
-        lock.id = id;
+    let mut first = 0;
+    for process in processes {
+        for (lock, id) in process.locks.iter_mut().zip(first..) {
+            lock.id = id;
+            let on = lock.holders_waited.iter_mut().flat_map(|waited| &mut waited.on);
+            on.filter_map(|on| on.lock.as_mut()).for_each(|place| *place += first);
+            lock.hung_behind.iter_mut().for_each(|head| head.lock += first);
+        }
+        let wanted =
+            process.threads.iter_mut().filter_map(|thread| thread.unfinished_lock.as_mut());
+        wanted.for_each(|place| *place += first);
+        first += process.locks.len() as u64;
     }
 }
 

@@ -102,6 +102,11 @@ impl<'a> Logs<'a> {
         logs
     }
 
+    /// The row of the lock with this number.
+    pub(super) fn row(&self, lock: u32) -> Option<usize> {
+        self.locks.get(&lock).copied()
+    }
+
     fn ns(&self, ticks: u64) -> u64 {
         self.record.ns_at(ticks)
     }

@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use uncontended_trace::reader::{ProcessRecord, Record, ThreadRecord};
 
 /// One row per thread of a process image. The kernel counts per process, so its figures, and threads that only it saw,
-/// belong to the last image.
+/// belong to the last image. For now, a lock's number is its place among the rows, whose units these are.
 pub(super) fn rows(
     record: &Record<'_>,
     image: &ProcessRecord,
     facts: &Facts,
     last: bool,
+    units: &[u32],
 ) -> Vec<Thread> {
     let mut threads: BTreeMap<u32, Thread> = BTreeMap::new();
     if last {
@@ -24,8 +25,11 @@ pub(super) fn rows(
         complete(thread, seen, record.tick_ns);
         thread.lived_ns = lived_ns(record, image, seen, facts.wall_ns);
         let unfinished_ns = unfinished_ns(record, seen, facts.wall_ns);
-        thread.unfinished_ns = Some(unfinished_ns).filter(|&ns| ns > 0);
         thread.other_wait_ns = other_wait_ns(thread, unfinished_ns);
+        thread.unfinished_wait_ns = Some(unfinished_ns).filter(|&ns| ns > 0);
+        let wanted = seen.wants.filter(|_| unfinished_ns > 0).map(|wants| wants.lock);
+        let place = wanted.and_then(|lock| units.iter().position(|&unit| unit == lock));
+        thread.unfinished_lock = place.map(|place| place as u64);
     }
     threads.into_values().collect()
 }

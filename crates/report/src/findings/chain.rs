@@ -1,35 +1,128 @@
-//! The rule about locks whose holders wait for another lock: less work under them would change nothing.
+//! The rule about locks whose holders wait themselves: less work under them would change nothing.
+//!
+//! # Contract
+//! What filled the holds that others waited for is known as far as the holder was in a wait that was seen: for another
+//! lock's holder (`passed_on_ns`), or, of the holds in the log, for anything (`holders_waited`). Whether a holder ran
+//! or slept in the rest is not known, and no sentence says so.
 
 use super::Subject;
 use super::rules::Said;
-use crate::rows::code;
+use crate::rows::{code, code_in, kind_of, place};
+use crate::run::{HoldersWaited, Lock, WaitedOn};
 use uncontended_figures::{duration, percent};
 
-/// The share of a lock's waiting that its holders pass on, from which it is not their own work that matters.
-const MOSTLY_PASSED_ON: f64 = 0.5;
+/// The share of a lock's waiting in which its holder waits too, from which it is not their own work that matters.
+const MOSTLY: f64 = 0.5;
+/// A smaller share is not worth a word.
+const ALSO: f64 = 0.1;
+/// How many things that holders waited for are named.
+const NAMED: usize = 2;
+/// One with less of the holders' waiting is not, unless it is the first.
+const LEAST: f64 = 0.1;
 
-/// Holders wait for another lock while they hold this one.
+fn passed_on_ns(lock: &Lock) -> u64 {
+    lock.held_by.iter().map(|by| by.passed_on_ns).fold(0, u64::saturating_add)
+}
+
+/// The share of the waiting during which the holder waited for another lock's holder.
+fn passed_on_share(subject: &Subject) -> f64 {
+    (passed_on_ns(subject.lock) as f64 / subject.waited_ns().max(1) as f64).min(1.0)
+}
+
+/// What the log says of it, if it says more.
+fn logged<'a>(subject: &Subject<'a>) -> Option<&'a HoldersWaited> {
+    let logged = subject.lock.holders_waited.as_ref();
+    logged.filter(|logged| !logged.on.is_empty() && logged.share() >= passed_on_share(subject))
+}
+
+/// The share of a lock's waiting during which its holder was in a wait of its own.
+fn share(subject: &Subject) -> f64 {
+    logged(subject).map_or_else(|| passed_on_share(subject), |logged| logged.share().min(1.0))
+}
+
+/// The part of a lock's waiting during which its holder was in a wait of its own.
+pub(super) fn waited_ns(subject: &Subject) -> u64 {
+    (share(subject) * subject.waited_ns() as f64) as u64
+}
+
+/// What holders waited for, in words.
+fn named(subject: &Subject, logged: &HoldersWaited) -> String {
+    let least = (LEAST * logged.waited_ns as f64) as u64;
+    let words = |on: &WaitedOn| {
+        let of = on.lock.and_then(|id| subject.lock_of(id));
+        let what = match (on.lock, of) {
+            (None, _) => "another thread's end".to_owned(),
+            (Some(id), Some(lock)) => format!("the {} #{id} ({})", kind_of(lock), place(lock)),
+            (Some(id), None) => format!("#{id}"),
+        };
+        let site = on.site.as_ref().filter(|_| on.lock.is_some());
+        site.map_or_else(|| what.clone(), |site| format!("{what} in {}", code(site)))
+    };
+    let on = logged.on.iter().enumerate();
+    let on = on.filter(|(nth, on)| *nth == 0 || on.wait_ns >= least).take(NAMED);
+    on.map(|(_, on)| words(on)).collect::<Vec<_>>().join(", and for ")
+}
+
+/// That holders waited themselves for a smaller part, for a sentence about their holds.
+pub(super) fn also(subject: &Subject) -> String {
+    let Some(logged) = logged(subject).filter(|logged| logged.share() >= ALSO) else {
+        return String::new();
+    };
+    format!(
+        "; for {} of that waiting, the holder itself waited, for {}",
+        percent(logged.share().min(1.0)),
+        named(subject, logged)
+    )
+}
+
+/// What may make holds long, as far as the record does not exclude it.
+pub(super) fn may_fill(subject: &Subject) -> &'static str {
+    match &subject.lock.holders_waited {
+        Some(logged) if logged.share() < ALSO => "work or sleep",
+        _ => "work, sleep, another lock",
+    }
+}
+
+/// Holders wait while they hold this lock.
 pub(super) fn passed_on(subject: &Subject) -> Option<Said> {
-    let passed_on = subject.lock.held_by.iter().map(|by| by.passed_on_ns);
-    let passed_on_ns = passed_on.fold(0, u64::saturating_add);
-    let share = passed_on_ns as f64 / subject.waited_ns().max(1) as f64;
-    if share < MOSTLY_PASSED_ON || !subject.is_costly() {
+    let (share, waited_ns) = (share(subject), waited_ns(subject));
+    if share < MOSTLY || !(subject.is_costly() || subject.is_long()) {
         return None;
     }
-    let first = subject.lock.held_by.iter().max_by_key(|by| by.passed_on_ns)?;
-    let holder = first.site.as_ref().map_or_else(|| "unknown code".to_owned(), code);
+    let logged = logged(subject);
+    let (text, advice) = match logged {
+        Some(logged) => (
+            format!("its holder itself waited, for {}", named(subject, logged)),
+            ": shorten that, or let go of this lock before waiting for it",
+        ),
+        None => {
+            let by = &subject.lock.held_by;
+            let first = by.iter().max_by_key(|by| by.passed_on_ns)?;
+            let site = first.site.as_ref();
+            let holder = site
+                .map_or_else(|| "unknown code".to_owned(), |at| code_in(at, Some(&first.stack)));
+            (
+                format!("its holder waited for another lock (mostly in {holder})"),
+                ": see which code the culprits name; or let go of this lock before waiting for the other",
+            )
+        }
+    };
+    let of = logged.map(|logged| ("holders_waited_share", logged.share()));
     Some(Said {
-        cost_ns: passed_on_ns,
+        cost_ns: waited_ns,
         text: format!(
-            "for {} of the {} that threads waited, its holder waited for another lock (mostly in {holder}): see which \
-             code the culprits name; or let go of this lock before waiting for the other",
+            "for {} of the {} that threads waited, {text}",
             percent(share),
             duration(subject.waited_ns())
         ),
+        advice: advice.to_owned(),
         evidence: vec![
-            ("passed_on_ns", passed_on_ns as f64),
-            ("passed_on_share", share),
+            ("passed_on_ns", passed_on_ns(subject.lock) as f64),
+            ("passed_on_share", passed_on_share(subject)),
             ("total_wait_ns", subject.waited_ns() as f64),
-        ],
+        ]
+        .into_iter()
+        .chain(of)
+        .collect(),
     })
 }

@@ -14,15 +14,21 @@
 //! `tests/findings.rs`: for every rule a run in which it speaks, and near misses in which it stays silent;
 //! `tests/thresholds.rs`: each threshold.
 
+mod arrivals;
 mod chain;
 mod deadlock;
+mod hung;
+mod none;
+mod order;
 mod rules;
 mod sleep;
 mod sleepers;
 mod unseen;
 mod weight;
 
+pub use none::none;
 pub(crate) use rules::cause;
+pub(crate) use weight::HEAVY_NS;
 
 use crate::rows::place;
 use crate::run::{Class, Finding, GAINS, Holds, Kind, Lock, Process, RunReport, Thread};
@@ -71,26 +77,29 @@ pub fn find(report: &RunReport) -> Vec<Finding> {
             };
             let (pid, wall_ns) = (process.pid, report.wall_ns);
             let subject =
-                Subject { lock, readers, wall_ns, pid, processes, cpu_wanted, waited_only };
+                Subject { report, lock, readers, wall_ns, pid, processes, cpu_wanted, waited_only };
             claims.extend(about(&subject));
         }
     }
     claims.retain(|claim| claim.rule != UNFINISHED || !deadlock::has(report, claim.lock.id));
+    let hangs: Vec<u64> =
+        claims.iter().filter(|of| of.rule == UNFINISHED).map(|claim| claim.lock.id).collect();
+    claims.retain(|claim| claim.rule != UNFINISHED || !hung::is_said(claim.lock, &hangs));
     let gains = |claim: &Claim| report.gain_at(claim.lock.id);
-    for claim in &mut claims {
-        if gains(claim).is_some_and(|gain| gain < GAINS) {
-            claim.text.push_str(OFF_PATH);
-        }
-    }
     let order = |claim: &Claim| (gains(claim).unwrap_or(0.0), claim.cost_ns, claim.lock.id);
     claims.sort_by(|a, b| order(b).partial_cmp(&order(a)).unwrap_or(Ordering::Equal));
-    let of_locks = chosen(claims).into_iter().map(|claim| finding(report, claim));
+    let mut chosen = chosen(claims);
+    say_once(&mut chosen);
+    let of_locks = chosen.into_iter().map(|claim| finding(report, claim));
     let first = deadlock::find(report).chain(unseen::find(report));
-    first.chain(of_locks).take(MOST).collect()
+    // A deadlock to come is worth more than the fifth of what costs time.
+    let last = order::find(report);
+    first.chain(of_locks).take(MOST - usize::from(last.is_some())).chain(last).collect()
 }
 
 /// A lock, with what a rule may compare it with.
 struct Subject<'a> {
+    report: &'a RunReport,
     lock: &'a Lock,
     /// The readers' row of the same read-write lock.
     readers: Option<&'a Lock>,
@@ -110,6 +119,17 @@ impl Subject<'_> {
     fn share(&self) -> f64 {
         let lives = self.processes.iter().map(|process| process.lived_ns(self.wall_ns));
         self.waited_ns() as f64 / crate::aggregate::sum(lives).max(1) as f64
+    }
+
+    /// The lock with this number.
+    fn lock_of(&self, id: u64) -> Option<&'_ Lock> {
+        let mut locks = self.report.processes.iter().flat_map(|process| &process.locks);
+        locks.find(|lock| lock.id == id)
+    }
+
+    /// Whether, as far as was seen, a change to the lock would hardly make the run shorter.
+    fn is_off_path(&self) -> bool {
+        self.report.gain_at(self.lock.id).is_some_and(|gain| gain < GAINS)
     }
 
     /// The threads of its processes.
@@ -184,6 +204,8 @@ struct Claim<'a> {
     cost_ns: u64,
     text: String,
     evidence: Vec<(&'static str, f64)>,
+    /// The sentence that its process lacked CPUs, which it may contain.
+    no_cpu: Option<String>,
 }
 
 fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
@@ -198,15 +220,13 @@ fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
             pid: subject.pid,
             share: subject.lock.wait_ns.as_ref().map(|_| subject.share()),
             cost_ns: said.cost_ns,
-            text: said.text,
+            text: said.text + &end(subject, rule, said.advice),
             evidence: said.evidence,
+            no_cpu: subject.cpu_wanted.map(rules::without_cpu),
         })
     };
     let mut claims: Vec<Claim> =
         rules::OF_CONTENTION.iter().filter(|_| contended).filter_map(claim).collect();
-    if !is_costly {
-        claims.iter_mut().for_each(|claim| claim.text.push_str(RARE));
-    }
     let explained = claims.len();
     claims.extend(rules::OF_ANY.iter().filter_map(claim));
     let explains = |claim: &Claim| ["gate", "woken-into", "passed-on"].contains(&claim.rule);
@@ -217,13 +237,37 @@ fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
     claims
 }
 
-/// What to expect of a change to a lock that is not what made the run long.
-const OFF_PATH: &str =
-    "; but as far as was seen, other work set the run's length: this alone hardly makes it shorter";
+/// How the sentence of a rule ends: with what to do, or with why that would not help.
+fn end(subject: &Subject, rule: &str, advice: String) -> String {
+    // Of these, the cost is not in waits that ended.
+    if [UNFINISHED, "polling"].contains(&rule) {
+        return advice;
+    }
+    match (subject.is_off_path(), subject.is_costly()) {
+        (true, _) => OFF_PATH.to_owned(),
+        (false, true) => advice,
+        (false, false) => advice + RARE,
+    }
+}
+
+/// What to expect of a change to a lock that is not what made the run long: it is advised to none.
+const OFF_PATH: &str = "; but as far as was seen, other work set the run's length, and a change here alone hardly makes \
+                        it shorter";
 
 /// What to expect of a change to a lock whose waits are long but few.
 const RARE: &str =
     "; these waits are rare: shorter ones would make single delays shorter, and hardly the run";
+
+/// That a process lacked CPUs is about the process: of several findings, the first says it.
+fn say_once(claims: &mut [Claim]) {
+    let mut said: HashSet<String> = HashSet::new();
+    for claim in claims {
+        let Some(sentence) = claim.no_cpu.take() else { continue };
+        if claim.text.contains(&sentence) && !said.insert(sentence.clone()) {
+            claim.text = claim.text.replace(&sentence, "its threads lacked CPUs, as said above");
+        }
+    }
+}
 
 fn chosen(claims: Vec<Claim>) -> Vec<Claim> {
     let mut said: HashSet<(&str, String)> = HashSet::new();
@@ -271,7 +315,8 @@ pub(crate) const TRY: &str =
 /// quotes if it has several words, and has none if they would have to be nested. Of a program that hangs and of locks
 /// that were not seen there is nothing to try.
 pub fn tried_by(report: &RunReport) -> Option<String> {
-    let hangs = |finding: &Finding| [UNFINISHED, deadlock::RULE].contains(&&*finding.rule);
+    let untried = [UNFINISHED, deadlock::RULE, order::RULE];
+    let hangs = |finding: &Finding| untried.contains(&&*finding.rule);
     let advises = |finding: &Finding| finding.lock.is_some() && !hangs(finding);
     let line = crate::terminal::command_line(&report.command);
     let is_known = !line.is_empty() && line.len() <= LONGEST_COMMAND && !line.contains('\'');

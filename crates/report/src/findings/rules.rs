@@ -5,15 +5,18 @@
 //! idle hand-offs under oversubscription, owner changes and the single-writer principle, gates that look like
 //! contention.
 
-use super::{Subject, chain, fourth, sleep, weight};
+use super::{Subject, arrivals, chain, fourth, hung, sleep, weight};
 use crate::rows::{idle_share, idle_wait_ns};
 use crate::run::{Class, Distribution, IdleCause, Kind, Lock, Span};
 use uncontended_figures::{count, duration, number, percent};
 
-/// What a rule says.
+/// What a rule says: what is so, and what to do about it. The latter is left out where it would not make the run
+/// shorter, so a sentence never contradicts itself.
 pub(super) struct Said {
     pub(super) cost_ns: u64,
     pub(super) text: String,
+    /// With what comes before it, such as a colon; may be empty.
+    pub(super) advice: String,
     pub(super) evidence: Vec<(&'static str, f64)>,
 }
 
@@ -36,44 +39,13 @@ pub(super) const OF_CONTENTION: [Rule; 7] = [
 pub(super) const OF_HEAVY: Rule = ("heavy", weight::heavy);
 /// Rules about locks of any class.
 pub(super) const OF_ANY: &[Rule] = &[
-    ("unfinished", unfinished),
+    ("unfinished", hung::unfinished),
     ("polling", polling),
     ("woken-into", woken_into),
     ("passed-on", chain::passed_on),
     ("gate", gate),
+    ("waited-for", arrivals::waited_for),
 ];
-
-/// A shorter wait might have ended a moment later.
-const STUCK_NS: u64 = 1_000_000_000;
-/// The share of the run that the wait must take.
-const STUCK_SHARE: f64 = 0.1;
-
-/// Threads that still waited when the run ended, for long, for a lock that another held: the waits that matter most
-/// when a program hangs. Threads that wait for work wait to the end too, but no thread holds what they wait for.
-fn unfinished(subject: &Subject) -> Option<Said> {
-    let left = subject.lock.unfinished?;
-    let share = left.longest_ns as f64 / subject.wall_ns.max(1) as f64;
-    if left.longest_ns < STUCK_NS || share < STUCK_SHARE {
-        return None;
-    }
-    let (holder, held_ns) = (left.holder?, left.held_ns?);
-    let ended = if left.holder_ended { ", which has ended," } else { "" };
-    Some(Said {
-        cost_ns: left.longest_ns.saturating_mul(left.count),
-        text: format!(
-            "{} still waited for it when the run ended, the longest for {}: thread {holder}{ended} had held it for {} \
-             without releasing it",
-            crate::terminal::several(left.count, "thread", "threads"),
-            duration(left.longest_ns),
-            duration(held_ns)
-        ),
-        evidence: vec![
-            ("waiting_threads", left.count as f64),
-            ("longest_unfinished_wait_ns", left.longest_ns as f64),
-            ("held_ns", held_ns as f64),
-        ],
-    })
-}
 
 /// The holds of a lock, if those are known that its waiters waited for: a rule that argues from the longest hold would
 /// be wrong if a longer one were missing. Each thread may still hold it at the end. If not all are known, no wait has a
@@ -105,12 +77,11 @@ fn long_idle(subject: &Subject) -> Option<Said> {
     let why = match cause(lock) {
         IdleCause::NotWoken => "waiters are woken late",
         IdleCause::NotScheduled => "waiters are woken but get no CPU",
-        IdleCause::Barged => {
-            "threads that did not wait take it before the waiters: hand it over, or hold it less often"
-        }
+        IdleCause::Barged => "threads that did not wait take it before the waiters",
         IdleCause::Unknown => "its waiters are woken or scheduled late",
     };
     let barged = cause(lock) == IdleCause::Barged;
+    let advice = if barged { ": hand it over, or hold it less often" } else { "" };
     let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU && !barged);
     let remedy = no_cpu.map_or_else(String::new, |share| format!("; {}", without_cpu(share)));
     Some(Said {
@@ -123,6 +94,7 @@ fn long_idle(subject: &Subject) -> Option<Said> {
             subject.which_holds(),
             duration(hold.max)
         ),
+        advice: advice.to_owned(),
         evidence: vec![
             ("longest_idle_ns", idle.max as f64),
             ("idle_intervals", idle.count as f64),
@@ -185,12 +157,13 @@ fn passed_over(subject: &Subject) -> Option<Said> {
         cost_ns: wait.total,
         text: format!(
             "{}, though no hold meanwhile took longer than {} and no idle longer than {}: that waiter was passed over at least {} \
-             times; it starves, and needs a fair lock or a hand-off",
+             times",
             longest_wait(wait),
             duration(hold.max),
             duration(idle_max),
             count(passed)
         ),
+        advice: "; it starves, and needs a fair lock or a hand-off".to_owned(),
         evidence: with_wait(
             wait,
             &[
@@ -249,11 +222,13 @@ fn writer_starved(subject: &Subject) -> Option<Said> {
         cost_ns: wait.total,
         text: format!(
             "a writer waited {} (the longest of {}), though no reader held longer than {}: readers overlap and keep writers \
-             out; prefer writers (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) or publish copies",
+             out",
             duration(wait.max),
             crate::terminal::several(wait.count, "wait", "waits"),
             duration(read.max)
         ),
+        advice: "; prefer writers (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) or publish copies"
+            .to_owned(),
         evidence: with_wait(
             wait,
             &[
@@ -292,13 +267,14 @@ fn long_hold(subject: &Subject) -> Option<Said> {
     let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU);
     let queue = subject.queue();
     // Readers hold concurrently: the sum of their holds says nothing about a queue.
-    let text = if used >= SATURATED && queue >= QUEUE && lock.kind != Kind::RwlockRead {
-        format!(
-            "held for {} of the run, with {} threads waiting on average: it is the bottleneck; do less while holding it, or \
-             split it",
+    let also = chain::also(subject);
+    let (text, advice) = if used >= SATURATED && queue >= QUEUE && lock.kind != Kind::RwlockRead {
+        let text = format!(
+            "held for {} of the run, with {} threads waiting on average{also}",
             subject.held_for(used),
             number(queue)
-        )
+        );
+        (text, ": it is the bottleneck; do less while holding it, or split it".to_owned())
     } else if explains && hold.max / EXCEPTION >= hold.p50 {
         let why = match no_cpu {
             Some(share) => format!(
@@ -307,27 +283,29 @@ fn long_hold(subject: &Subject) -> Option<Said> {
             ),
             None => "move the rare long work out of the lock".to_owned(),
         };
-        format!(
-            "{}, behind holds of up to {}{code}, while half of its {} holds{} take at most {}: {why}",
+        let text = format!(
+            "{}, behind holds of up to {}{code}, while half of its {} holds{} take at most {}{also}",
             longest_wait(wait),
             duration(hold.max),
             count(hold.count),
             subject.which_holds(),
             duration(hold.p50)
-        )
+        );
+        (text, format!(": {why}"))
     } else if explains {
-        format!(
-            "{}, behind holds of up to {}{code} (median {}): do less while holding it",
+        let text = format!(
+            "{}, behind holds of up to {}{code} (median {}){also}",
             longest_wait(wait),
             duration(hold.max),
             duration(hold.p50)
-        )
+        );
+        (text, ": do less while holding it".to_owned())
     } else {
         return None;
     };
     let mut evidence = hold_evidence(wait, hold, used);
     evidence.extend(no_cpu.map(|share| ("cpu_wanted_share", share)));
-    Some(Said { cost_ns: wait.total, text, evidence })
+    Some(Said { cost_ns: wait.total, text, advice, evidence })
 }
 
 /// The code of the longest hold, if a thread waited for it: by then, another one may have had the lock in between.
@@ -375,6 +353,7 @@ fn timed_out(subject: &Subject) -> Option<Said> {
             duration(lost.total),
             duration(lost.max)
         ),
+        advice: String::new(),
         evidence: vec![
             ("timed_out", lost.count as f64),
             ("waits", wait.count as f64),
@@ -406,12 +385,13 @@ fn owner_changes(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "{} of its {} acquisitions change owner, for holds{} of {} at the median: use one writer and a queue instead",
+            "{} of its {} acquisitions change owner, for holds{} of {} at the median",
             percent(changes),
             count(lock.acquisitions),
             subject.which_holds(),
             duration(hold.p50)
         ),
+        advice: ": use one writer and a queue instead".to_owned(),
         evidence: vec![
             ("owner_change_share", changes),
             ("acquisitions", lock.acquisitions as f64),
@@ -441,10 +421,11 @@ fn polling(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: lock.try_failed.saturating_mul(TRY_NS),
         text: format!(
-            "{} tries failed for {} acquisitions: it is polled; block, or wait longer between tries",
+            "{} tries failed for {} acquisitions: it is polled",
             count(lock.try_failed),
             count(lock.acquisitions)
         ),
+        advice: "; block, or wait longer between tries".to_owned(),
         evidence: vec![
             ("try_failed", lock.try_failed as f64),
             ("acquisitions", lock.acquisitions as f64),
@@ -469,12 +450,12 @@ fn woken_into(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: first.woken_into_ns,
         text: format!(
-            "{} of the {} that threads waited, they had been woken by a signal while {code} held it (for up to {}): signal \
-             after the long work, or release the lock before it",
+            "{} of the {} that threads waited, they had been woken by a signal while {code} held it (for up to {})",
             percent(share),
             duration(wait.total),
             duration(first.longest_ns)
         ),
+        advice: ": signal after the long work, or release the lock before it".to_owned(),
         evidence: vec![
             ("woken_into_ns", first.woken_into_ns as f64),
             ("woken_into_share", share),
@@ -490,34 +471,44 @@ fn gate(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
     let is_gate = lock.class == Class::Gate && lock.kind == Kind::Mutex && subject.is_costly();
-    // What its holds do is not why the others waited if it was free then, or if its holder waited for another lock.
-    let passed_on = lock.held_by.iter().map(|piece| piece.passed_on_ns);
-    let passed_on_ns = passed_on.fold(0, u64::saturating_add);
-    let elsewhere_ns = passed_on_ns.saturating_add(idle_wait_ns(lock).unwrap_or(0));
+    // What its holds do is not why the others waited if it was free then, or if its holder waited itself.
+    let elsewhere_ns = chain::waited_ns(subject).saturating_add(idle_wait_ns(lock).unwrap_or(0));
     let is_elsewhere = elsewhere_ns as f64 >= MOSTLY_IDLE * wait.total as f64;
     if !is_gate || is_elsewhere || woken_into(subject).is_some() {
         return None;
     }
-    let off_cpu = off_cpu(subject, hold).filter(|&share| share >= MOSTLY_OFF_CPU);
+    let held_ns = lock.keeper.and_then(|keeper| keeper.hold_ns).unwrap_or(hold.total);
+    let longest_ns = lock.keeper.and_then(|keeper| keeper.longest_ns).unwrap_or(hold.max);
+    let off_cpu = off_cpu(subject, held_ns).filter(|&share| share >= MOSTLY_OFF_CPU);
+    // What an earlier version kept is about holds.
+    let who = match lock.keeper {
+        Some(keeper) => {
+            format!("{} of the waiting is for the holds of one thread", percent(keeper.share))
+        }
+        None => "mostly one thread held it".to_owned(),
+    };
     let asleep = off_cpu.map_or_else(String::new, |share| {
         format!(", off the CPU for at least {} of that", percent(share))
     });
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "mostly one thread held it, for up to {} at a time (in all {} of the run{asleep}), and the others waited {} in \
-             all; if that is intended, nothing is wrong; else move the long work out of the lock",
-            duration(hold.max),
-            subject.held_for(hold.total as f64 / subject.wall_ns.max(1) as f64),
+            "{who}, for up to {} at a time (in all {} of the run{asleep}), and the others waited {} in \
+             all",
+            duration(longest_ns),
+            subject.held_for(held_ns as f64 / subject.wall_ns.max(1) as f64),
             duration(wait.total)
         ),
+        advice: "; if that is intended, nothing is wrong; else move the long work out of the lock"
+            .to_owned(),
         evidence: vec![
-            ("longest_hold_ns", hold.max as f64),
-            ("total_hold_ns", hold.total as f64),
+            ("longest_hold_ns", longest_ns as f64),
+            ("total_hold_ns", held_ns as f64),
             ("total_wait_ns", wait.total as f64),
             ("wait_per_wall", subject.queue()),
         ]
         .into_iter()
+        .chain(lock.keeper.map(|keeper| ("keeper_share", keeper.share)))
         .chain(off_cpu.map(|share| ("holder_off_cpu_share", share)))
         .collect(),
     })
@@ -526,12 +517,13 @@ fn gate(subject: &Subject) -> Option<Said> {
 /// A holder that is off the CPU for this share of its holds does not compute under the lock.
 const MOSTLY_OFF_CPU: f64 = 0.5;
 
-/// The share of the holds during which the thread of the longest hold was surely off the CPU: it cannot have run under
-/// the lock for longer than it ran at all. Nothing if its CPU time is unknown.
-fn off_cpu(subject: &Subject, hold: &Distribution) -> Option<f64> {
+/// The share of the holds during which the keeper, or else the thread of the longest hold, was surely off the CPU: it
+/// cannot have run under the lock for longer than it ran at all. Nothing if its CPU time is unknown.
+fn off_cpu(subject: &Subject, held_ns: u64) -> Option<f64> {
     let holds = subject.lock.moments.iter().filter(|moment| moment.what == Span::Hold);
-    let holder = holds.max_by_key(|moment| moment.ns)?.tid?;
+    let longest = || holds.max_by_key(|moment| moment.ns)?.tid;
+    let holder = subject.lock.keeper.map(|keeper| keeper.tid).or_else(longest)?;
     let thread = subject.threads().find(|thread| thread.tid == holder)?;
-    let off_ns = hold.total.saturating_sub(thread.cpu_ns?);
-    Some(off_ns as f64 / hold.total.max(1) as f64)
+    let off_ns = held_ns.saturating_sub(thread.cpu_ns?);
+    Some(off_ns as f64 / held_ns.max(1) as f64)
 }

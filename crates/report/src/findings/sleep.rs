@@ -29,13 +29,14 @@ pub(super) fn short_holds(subject: &Subject) -> Option<Said> {
         cost_ns: idle_wait_ns(lock)?,
         text: format!(
             "{convoy}{} acquisitions blocked for {} at the median, {} of it with the lock free, though holds{} are short (p99 \
-             {}): {why}",
+             {})",
             count(wait.count),
             duration(wait.p50),
             percent(free),
             subject.which_holds(),
             duration(hold.p99)
         ),
+        advice: format!(": {why}"),
         evidence: vec![
             ("waits", wait.count as f64),
             ("median_wait_ns", wait.p50 as f64),

@@ -2,14 +2,14 @@
 //! figures where no other rule has an explanation.
 
 use super::rules::{MOSTLY_IDLE, NO_CPU, Said, cause, longest_hold_in, without_cpu};
-use super::{Subject, fourth};
+use super::{Subject, chain, fourth};
 use crate::rows::idle_share;
 use crate::run::{Blame, Distribution, IdleCause, Kind, Lock};
 use crate::terminal::several;
 use uncontended_figures::{count, duration, number, percent};
 
 /// Less waiting in all is not worth a finding in the shortest of runs.
-const HEAVY_NS: u64 = 10_000_000;
+pub(crate) const HEAVY_NS: u64 = 10_000_000;
 
 /// The share of the time of the threads that took the lock that they waited for it. A lower bound: no thread lives
 /// longer than the run.
@@ -66,19 +66,22 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
     {
         return None;
     }
+    let fill = chain::may_fill(subject);
     let why = if may_be_preempted(subject, held) {
-        "either they work for long, sleep or wait for another lock (take that out of the lock), or their holders lost \
-         the CPU"
+        format!(
+            "either something makes them long ({fill}: take that out of the lock), or their holders lost the CPU"
+        )
     } else {
-        "take what makes them long (work, sleep, another lock) out of the lock"
+        format!("take what makes them long ({fill}) out of the lock")
     };
+    let also = chain::also(subject);
     let code = longest_hold_in(lock, hold);
     let code = code.map_or_else(String::new, |code| format!(" in {code}"));
     Some(Said {
         cost_ns: wait.total,
         text: format!(
             "{} of its {} holds{} make up most of the {} that {}, the longest of them {}{code}, and waits as long are most of the {} \
-             that threads waited: {why}",
+             that threads waited{also}",
             count(holds),
             count(hold.count),
             subject.which_holds(),
@@ -87,6 +90,7 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
             duration(hold.max),
             duration(wait.total),
         ),
+        advice: format!(": {why}"),
         evidence: vec![
             ("long_holds", holds as f64),
             ("long_hold_ns", held as f64),
@@ -130,11 +134,13 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "its {} waited {} for it, {} at a time on average; {advice}{but}",
+            "its {} waited {} for it, {} at a time on average{}",
             several(u64::from(lock.threads), "thread", "threads"),
             duration(wait.total),
             number(queue),
+            chain::also(subject)
         ),
+        advice: format!("; {advice}{but}"),
         evidence: vec![
             ("total_wait_ns", wait.total as f64),
             ("waits", wait.count as f64),

@@ -38,7 +38,7 @@ struct Part {
 /// The columns of a row: the record has the waiting of each waiter and of each culprit, but not which of them met, so
 /// the sides are divided apart.
 fn columns(row: &Row<'_>) -> Vec<Column> {
-    let middle = format!("{} #{} {}", kind_of(row.first()), row.first().id, place(row.first()));
+    let middle = format!("{} {} {}", kind_of(row.first()), row.label(), place(row.first()));
     let (mut above, mut below) = (waiters(row).into_iter(), culprits(row).into_iter());
     let (mut up, mut down) = (above.next(), below.next());
     let mut columns = Vec::new();

@@ -157,7 +157,12 @@ pub fn table(headings: &[&str], rows: &[Vec<Cell>]) -> Markup {
 
 /// Sentences, one per line, numbered if `ordered`.
 pub fn list(sentences: &[String], ordered: bool) -> Markup {
-    let items = html! { @for sentence in sentences { li { (sentence) } } };
+    let lines = |sentence: &str| {
+        html! {
+            @for (nth, line) in sentence.split('\n').enumerate() { @if nth > 0 { br; } (line) }
+        }
+    };
+    let items = html! { @for sentence in sentences { li { (lines(sentence)) } } };
     if ordered {
         html! { ol { (items) } }
     } else {

@@ -2,12 +2,14 @@
 
 use super::{Page, flame, list, sections, stacks, timeline};
 use crate::deadlocks::{remark, title};
-use crate::findings::{TRY, tried_by};
+use crate::findings::{TRY, none, tried_by};
 use crate::inversions::{self, seen};
 use crate::rows;
 use crate::run::RunReport;
 use crate::spans::{remark as remark_of, title as title_of};
-use crate::terminal::{about, command_line, ended, futex_waiting, load, observer, ranked, several};
+use crate::terminal::{
+    about, command_line, ended, futex_waiting, load, notes, observer, ranked, several,
+};
 use maud::{Markup, html};
 use uncontended_figures as figures;
 
@@ -32,7 +34,7 @@ pub fn run_page(report: &RunReport) -> String {
         page.section("Nothing was seen", "", &list(std::slice::from_ref(why), false))
     } else if findings.is_empty() {
         let about = about(report);
-        let none = format!("None{about}: no rule found anything that the evidence supports.");
+        let none = format!("None{about}: {}.", none(report));
         page.section("Findings", &none, &Markup::default())
     } else {
         let tried = html! {
@@ -82,7 +84,7 @@ pub fn run_page(report: &RunReport) -> String {
 
 /// The code that made threads wait, and what the slowest spans waited for.
 fn culprits(mut page: Page, report: &RunReport) -> Page {
-    if !report.culprits.is_empty() || crate::terminal::unseen(report).is_some() {
+    if notes(report).next().is_some() || !report.culprits.is_empty() {
         let remark = format!("Code, {}.", ranked(report));
         page = page.section("Culprits", &remark, &sections::culprits(report));
     }

@@ -1,11 +1,10 @@
 //! The sections of a run's page.
 
 use super::{Cell, bars, stacks, table};
-use crate::deadlocks::stuck;
 use crate::rows::{Row, class_name, kind_of, place};
 use crate::run::{Class, Distribution, Holds, RunReport, Spans, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
-use crate::terminal::{longest_join, own_switches, several, shown, unseen, why_by_waiting, words};
+use crate::terminal::{longest_join, notes, own_switches, several, shown, words};
 use maud::{Markup, html};
 use std::cmp::Reverse;
 use uncontended_figures as figures;
@@ -37,11 +36,11 @@ pub(super) fn culprits(report: &RunReport) -> Markup {
         })
         .collect();
     let headings =
-        ["gain at most", "on the path", "share", "total", "where", "what", "waits", "longest"];
+        ["gain (est.)", "on the path", "share", "total", "where", "what", "waits", "longest"];
     let first = headings.len() - rows.iter().map(Vec::len).max().unwrap_or(0);
     html! {
         @if !rows.is_empty() { (table(&headings[first..], &rows)) }
-        @for rest in unseen(report).into_iter().chain(why_by_waiting(report)) { p class="more" { (rest) } }
+        @for rest in notes(report) { p class="more" { (rest) } }
     }
 }
 
@@ -92,6 +91,7 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
         "blocked",
         "slept",
         "wait",
+        "not ended",
         "of time",
         "p50",
         "p99",
@@ -111,7 +111,8 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
         let wait = row.wait.as_ref();
         cells.extend([
             time(wait, |t| t.total),
-            share(row.wait_share.map(|share| share.min(1.0))),
+            duration(row.unfinished.map(|(_, ns)| ns)),
+            share(row.wait_share),
             time(wait, |t| t.p50),
             time(wait, |t| t.p99),
             time(wait, |t| t.max),
@@ -132,12 +133,12 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
 }
 
 fn name(row: &Row) -> String {
-    format!("#{} {}", row.first().id, place(row.first()))
+    format!("{} {}", row.label(), place(row.first()))
 }
 
 fn names(row: &Row) -> Vec<Cell> {
     vec![
-        Cell::figure(format!("#{}", row.first().id), row.first().id as f64),
+        Cell::figure(row.label(), row.first().id as f64),
         Cell::figure(row.pids(), f64::from(row.pid)),
         Cell::text(class_name(row.class())),
         Cell::text(kind_of(row.first())),
@@ -171,6 +172,7 @@ fn without_constants(headings: &[&str], cells: Vec<Vec<Cell>>, rows: &[Row]) -> 
         "class" => rows.iter().all(|row| row.class() == Class::Contention),
         "locks" => one_each,
         "slept" => rows.iter().all(|row| row.slept.known == 0),
+        "not ended" => rows.iter().all(|row| row.unfinished.is_none()),
         _ => false,
     };
     let rest = &rows[rows.len().min(TABLE_ROWS)..];
@@ -266,15 +268,14 @@ pub(super) fn threads(report: &RunReport) -> Markup {
         (Reverse((thread.held_up_ns(), thread.cpu_ns)), *pid, thread.tid)
     });
     let spent = |thread: &Thread| {
-        let parts = thread_parts(thread, false);
+        let parts = thread_parts(thread);
         parts.into_iter().filter_map(|(.., ns)| ns).fold(0, u64::saturating_add)
     };
     let longest = threads.iter().take(BARS).map(|(_, thread)| spent(thread)).max().unwrap_or(0);
     let axis = Axis::linear(0.0, longest.max(1) as f64, "time", figures::duration_f);
-    let stuck = stuck(report);
-    let bar = |(_, thread): &(u32, &Thread)| thread_bar(thread, stuck.contains(&thread.tid));
+    let bar = |(_, thread): &(u32, &Thread)| thread_bar(thread);
     let bars: Vec<Lane> = threads.iter().take(BARS).map(bar).collect();
-    let legend = thread_parts(&Thread::default(), false).map(|(colour, what, _)| (colour, what));
+    let legend = thread_parts(&Thread::default()).map(|(colour, what, _)| (colour, what));
     let chart = lanes("Where the time of each thread went", &axis, &bars, &legend);
     let headings = [
         "thread",
@@ -295,7 +296,7 @@ pub(super) fn threads(report: &RunReport) -> Markup {
     let rows: Vec<Vec<Cell>> =
         threads.iter().take(TABLE_ROWS).map(|(pid, thread)| thread_cells(*pid, thread)).collect();
     let rest = threads.len().saturating_sub(TABLE_ROWS);
-    let is_finished = threads.iter().all(|(_, thread)| thread.unfinished_ns.is_none());
+    let is_finished = threads.iter().all(|(_, thread)| thread.unfinished_wait_ns.is_none());
     let is_constant = |heading: &str| match heading {
         "pid" => report.processes.len() < 2,
         UNFINISHED => is_finished,
@@ -311,12 +312,9 @@ pub(super) fn threads(report: &RunReport) -> Markup {
 }
 
 /// The parts of a thread's time: colour, name, nanoseconds.
-fn thread_parts(thread: &Thread, is_stuck: bool) -> [(usize, &'static str, Option<u64>); 6] {
+fn thread_parts(thread: &Thread) -> [(usize, &'static str, Option<u64>); 6] {
     let sum = |parts: [Option<u64>; 2]| parts.into_iter().flatten().reduce(u64::saturating_add);
-    let [stuck_ns, waits_ns] = match is_stuck {
-        true => [thread.unfinished_ns, None],
-        false => [None, thread.unfinished_ns],
-    };
+    let [stuck_ns, waits_ns] = thread.unfinished();
     [
         (4, "ran", thread.user_ns.or(thread.cpu_ns)),
         (1, "ran in the kernel", thread.system_ns),
@@ -327,10 +325,10 @@ fn thread_parts(thread: &Thread, is_stuck: bool) -> [(usize, &'static str, Optio
     ]
 }
 
-fn thread_bar(thread: &Thread, is_stuck: bool) -> Lane {
+fn thread_bar(thread: &Thread) -> Lane {
     let mut segments = Vec::new();
     let mut from = 0.0;
-    for (colour, what, ns) in thread_parts(thread, is_stuck) {
+    for (colour, what, ns) in thread_parts(thread) {
         let Some(ns) = ns.filter(|&ns| ns > 0) else { continue };
         let to = from + ns as f64;
         segments.push(Segment {
@@ -356,7 +354,7 @@ fn thread_cells(pid: u32, thread: &Thread) -> Vec<Cell> {
         duration(thread.held_up_ns()),
         duration(thread.work_wait_ns()),
         duration(thread.other_wait_ns),
-        duration(thread.unfinished_ns),
+        duration(thread.unfinished_wait_ns),
         count(thread.blocked),
         count(thread.voluntary_switches),
         count(thread.involuntary_switches),

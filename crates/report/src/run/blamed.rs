@@ -1,6 +1,6 @@
 //! The code that waited, and what its waits were for.
 
-use super::{Frame, RunReport, is_zero};
+use super::{Frame, IdleCause, RunReport, is_zero};
 use serde::{Deserialize, Serialize};
 
 /// The total wait of a row, divided.
@@ -150,6 +150,14 @@ impl RunReport {
         [culprit.gain_at_most_ns, culprit.path_ns].map(|ns| share(ns?))
     }
 
+    /// Whether this culprit is waiting for a CPU: its lock was free, and no code of the program is to blame.
+    pub(crate) fn is_for_cpu(&self, culprit: &Blamed) -> bool {
+        let locks = || self.processes.iter().flat_map(|process| &process.locks);
+        let first = culprit.locks.first().filter(|_| culprit.kind == BlamedKind::Idle);
+        let lock = first.and_then(|&id| locks().find(|lock| lock.id == id));
+        lock.is_some_and(|lock| crate::findings::cause(lock) == IdleCause::NotScheduled)
+    }
+
     /// Whether a lock of this culprit is one that several processes share.
     pub(crate) fn is_shared(&self, culprit: &Blamed) -> bool {
         let locks = self.processes.iter().flat_map(|process| &process.locks);
@@ -171,8 +179,54 @@ pub enum RankedBy {
     /// By the waiting that they caused.
     #[default]
     Wait,
-    /// By what the path would gain at most without them.
+    /// By what the path would gain without them, as estimated.
     Gain,
+}
+
+/// The thread whose holds cause the waiting at a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Keeper {
+    /// Its ID.
+    pub tid: u32,
+    /// The waiting of others that its holds caused.
+    pub wait_ns: u64,
+    /// Of the row's total wait.
+    pub share: f64,
+    /// Its holds that a thread waited for.
+    pub holds: u64,
+    /// The sum of its holds, of those that the report's `holds` says; none if they were not recorded.
+    pub hold_ns: Option<u64>,
+    /// The longest of them.
+    pub longest_ns: Option<u64>,
+}
+
+/// What the holders of a lock waited for themselves, while other threads waited for their holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HoldersWaited {
+    /// The waiting that fell into the holds whose times are known, summed over the waiters.
+    pub wait_ns: u64,
+    /// The part of it during which the holder was in a wait of its own, of any kind.
+    pub waited_ns: u64,
+    /// What that was for, the most first; at most five.
+    pub on: Vec<WaitedOn>,
+}
+
+impl HoldersWaited {
+    /// The part of the waiting during which the holder waited too.
+    pub fn share(&self) -> f64 {
+        self.waited_ns as f64 / self.wait_ns.max(1) as f64
+    }
+}
+
+/// What a holder waited for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WaitedOn {
+    /// The lock, or other object; none for another thread's end.
+    pub lock: Option<u64>,
+    /// The code in which the holder waited; none if unknown.
+    pub site: Option<Frame>,
+    /// The waiting of others meanwhile.
+    pub wait_ns: u64,
 }
 
 /// Code that waited.

@@ -42,7 +42,10 @@ pub struct Thread {
     pub joined_ns: Option<u64>,
     /// How long the wait had lasted that was in progress at the end; none if none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unfinished_ns: Option<u64>,
+    pub unfinished_wait_ns: Option<u64>,
+    /// The lock that it was for; none if it was for another object, or for another thread's end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished_lock: Option<u64>,
     /// The rest of its life: it neither ran, nor was runnable, nor was in a wait that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_wait_ns: Option<u64>,
@@ -61,6 +64,14 @@ impl Thread {
     /// Its waiting at locks that others held: all of its waiting for locks if a version before 0.2.0 kept the run.
     pub(crate) fn held_up_ns(&self) -> Option<u64> {
         self.contention_wait_ns.or(self.wait_ns)
+    }
+
+    /// Its wait that had not ended: for a lock, or else for anything.
+    pub(crate) fn unfinished(&self) -> [Option<u64>; 2] {
+        match self.unfinished_lock {
+            Some(_) => [self.unfinished_wait_ns, None],
+            None => [None, self.unfinished_wait_ns],
+        }
     }
 
     /// Its waiting for work, for a turn, for other threads to end, and what may be either.

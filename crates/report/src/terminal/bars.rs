@@ -40,11 +40,10 @@ pub(super) fn legend<'b>(bars: impl Iterator<Item = &'b str> + Clone, utf8: bool
     parts.join(", ")
 }
 
-/// The bar of a thread; `is_stuck` if it waits in a deadlock.
-pub(super) fn bar(thread: &Thread, is_stuck: bool, utf8: bool) -> String {
+/// The bar of a thread.
+pub(super) fn bar(thread: &Thread, utf8: bool) -> String {
     let of = |ns: Option<u64>| ns.unwrap_or(0);
-    let unfinished_ns = of(thread.unfinished_ns);
-    let [stuck_ns, waits_ns] = if is_stuck { [unfinished_ns, 0] } else { [0, unfinished_ns] };
+    let [stuck_ns, waits_ns] = thread.unfinished().map(of);
     let waited = [of(thread.work_wait_ns()), of(thread.other_wait_ns), waits_ns];
     let parts = [
         of(thread.user_ns.or(thread.cpu_ns)),
@@ -97,18 +96,18 @@ mod tests {
         for (thread, expected, plain) in [
             (Thread { other_wait_ns: Some(300), ..thread() }, "██▓░×××···", "##=-xxx..."),
             (half, "██▓░×××··", "##=-xxx.."),
-            (Thread { unfinished_ns: Some(300), ..thread() }, "██▓░×××···", "##=-xxx..."),
+            (Thread { unfinished_wait_ns: Some(300), ..thread() }, "██▓░×××···", "##=-xxx..."),
             (Thread { user_ns: None, system_ns: None, ..thread() }, "███░×××", "###-xxx"),
             (Thread::default(), "", ""),
             // A wait that was spent spinning counts twice.
             (Thread { lived_ns: Some(500), ..thread() }, "███▓░░××××", "###=--xxxx"),
         ] {
-            assert_eq!(bar(&thread, false, true).chars().count(), expected.chars().count());
-            assert_eq!(bar(&thread, false, true), expected);
-            assert_eq!(bar(&thread, false, false), plain);
+            assert_eq!(bar(&thread, true).chars().count(), expected.chars().count());
+            assert_eq!(bar(&thread, true), expected);
+            assert_eq!(bar(&thread, false), plain);
         }
-        let stuck = Thread { unfinished_ns: Some(300), ..thread() };
-        assert_eq!(bar(&stuck, true, true), "██▓░××××××");
+        let stuck = Thread { unfinished_wait_ns: Some(300), unfinished_lock: Some(1), ..thread() };
+        assert_eq!(bar(&stuck, true), "██▓░××××××");
     }
 
     #[test]
@@ -133,7 +132,7 @@ mod tests {
                 other_wait_ns: some(),
                 ..Thread::default()
             };
-            assert!(bar(&thread, false, true).chars().count() <= CELLS, "{thread:?}");
+            assert!(bar(&thread, true).chars().count() <= CELLS, "{thread:?}");
         }
     }
 }

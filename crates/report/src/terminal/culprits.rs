@@ -22,7 +22,7 @@ const COLUMNS: [Column; 6] = [
     Column::elastic("where"),
     Column::word("what"),
 ];
-const GAIN: &str = "gain ≤";
+const GAIN: &str = "gain (est.)";
 const ON_PATH: &str = "on path";
 
 /// The culprits of a report that are worth a line, the worst first.
@@ -31,12 +31,38 @@ pub(crate) fn shown(report: &RunReport) -> impl Iterator<Item = &Blamed> {
     let is_worth = move |(nth, culprit): &(usize, &Blamed)| {
         *nth == 0 || culprit.share >= LEAST || gains(culprit)
     };
-    report.culprits.iter().take(MOST).enumerate().filter(is_worth).map(|(_, culprit)| culprit)
+    let blamed = report.culprits.iter().filter(|culprit| !report.is_for_cpu(culprit));
+    blamed.take(MOST).enumerate().filter(is_worth).map(|(_, culprit)| culprit)
+}
+
+/// How much of the waiting was for a CPU, in a sentence: no code of the program is to blame for that.
+pub(crate) fn for_cpu(report: &RunReport) -> Option<String> {
+    let mut of: Vec<&Blamed> =
+        report.culprits.iter().filter(|culprit| report.is_for_cpu(culprit)).collect();
+    of.retain(|culprit| culprit.share >= LEAST);
+    let wait_ns = of.iter().fold(0, |sum: u64, culprit| sum.saturating_add(culprit.wait_ns));
+    let share: f64 = of.iter().map(|culprit| culprit.share).sum();
+    let locks = of.iter().flat_map(|culprit| &culprit.locks).copied().collect::<Vec<u64>>();
+    (!of.is_empty()).then(|| {
+        format!(
+            "For {} of that waiting ({}), {} stood idle: the waiters had been woken, but got no CPU. More threads than \
+             CPUs, or other programs, are the cause, and not code that holds a lock.",
+            figures::percent(share.min(1.0)),
+            figures::duration(wait_ns),
+            rows_of(report, &locks)
+        )
+    })
+}
+
+/// What is said below the culprits.
+pub(crate) fn notes(report: &RunReport) -> impl Iterator<Item = String> {
+    let of_all = [for_cpu(report), unseen(report), why_by_waiting(report)];
+    of_all.into_iter().flatten()
 }
 
 /// Why culprits are ranked by waiting, in a sentence; or how little there is to gain from any of them.
 pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
-    if report.ranked_by == RankedBy::Gain || report.culprits.is_empty() {
+    if report.ranked_by == RankedBy::Gain || shown(report).next().is_none() {
         return None;
     }
     let waited_ns = contended_ns(report);
@@ -128,17 +154,7 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
         (None, BlamedKind::Idle) => lock.map_or_else(|| "–".to_owned(), rows::place),
         (None, BlamedKind::Hold | BlamedKind::Wake) => "code not recorded".to_owned(),
     };
-    let mut rows: Vec<u64> = Vec::new();
-    for row in culprit.locks.iter().map(|&id| rows::called_by(report, id)) {
-        if !rows.contains(&row) {
-            rows.push(row);
-        }
-    }
-    let locks = match rows[..] {
-        [] => "a lock".to_owned(),
-        [row] => format!("#{row}"),
-        [row, ..] => format!("#{row} and {} more", rows.len() - 1),
-    };
+    let locks = rows_of(report, &culprit.locks);
     let what = match culprit.kind {
         BlamedKind::Hold => format!("holds {locks}"),
         BlamedKind::Wake if lock.is_some_and(Lock::is_given_back) => {
@@ -153,6 +169,21 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
         },
     };
     [place, what]
+}
+
+/// The rows of these locks.
+fn rows_of(report: &RunReport, locks: &[u64]) -> String {
+    let mut rows: Vec<String> = Vec::new();
+    for row in locks.iter().map(|&id| rows::called(report, id)) {
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    match &rows[..] {
+        [] => "a lock".to_owned(),
+        [row] => row.clone(),
+        [row, ..] => format!("{row} and {} more", rows.len() - 1),
+    }
 }
 
 /// The innermost code of the program itself, where a culprit is in a library: what a person can change.
@@ -170,7 +201,7 @@ fn own_code<'r>(report: &RunReport, culprit: &'r Blamed, site: &Frame) -> Option
 pub(crate) fn ranked(report: &RunReport) -> &'static str {
     match report.ranked_by {
         RankedBy::Wait => "share of all waiting at contended locks and gates",
-        RankedBy::Gain => "by possible gain; share of all waiting at contended locks and gates",
+        RankedBy::Gain => "by estimated gain; share of all waiting at contended locks and gates",
     }
 }
 
@@ -187,7 +218,7 @@ pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> S
         table.row([gain, on_path, figures::percent(culprit.share), total, place, what]);
         is_empty = false;
     }
-    let rest: Vec<String> = unseen(report).into_iter().chain(why_by_waiting(report)).collect();
+    let rest: Vec<String> = notes(report).collect();
     if is_empty && rest.is_empty() {
         return String::new();
     }

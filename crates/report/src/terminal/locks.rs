@@ -9,7 +9,7 @@ use uncontended_figures::table::{Column, Paint, Table};
 /// A column and its content.
 type Shown = (Column, fn(&Row) -> String);
 
-const LOCK: Shown = (Column::figure("lock"), |row| format!("#{}", row.first().id));
+const LOCK: Shown = (Column::figure("lock"), |row| row.label());
 const PID: Shown = (Column::figure("pid"), |row| row.pids());
 const CLASS: Shown = (Column::word("class"), |row| class_name(row.class()).to_owned());
 const KIND: Shown = (Column::word("kind").goes(3), |row| kind_of(row.first()).to_owned());
@@ -22,8 +22,11 @@ const BLOCKED: Shown = (Column::figure("blocked").goes(1), |row| {
 });
 const SLEPT: Shown =
     (Column::figure("slept").goes(11), |row| row.slept.share().map_or_else(dash, figures::percent));
-const WAIT: [Shown; 5] = [
+const WAIT: [Shown; 6] = [
     (Column::figure("total").of("wait"), |row| time(&row.wait, |wait| wait.total)),
+    (Column::figure("not ended").of("wait"), |row| {
+        row.unfinished.map_or_else(dash, |(_, ns)| figures::duration(ns))
+    }),
     (Column::figure("of time").of("wait").goes(1), |row| {
         // A wait may contain time in which its thread wanted a CPU, which is not in the life that is divided by.
         row.wait_share.map_or_else(dash, |share| figures::percent(share.min(1.0)))
@@ -91,6 +94,9 @@ pub(super) fn locks(report: &RunReport, rows: &[Row], options: &Options, paint: 
     }
     if shown.iter().all(|row| row.class() == Class::Contention) {
         table.drop_column("class");
+    }
+    if shown.iter().all(|row| row.unfinished.is_none()) {
+        table.drop_column("not ended");
     }
     if shown.iter().all(|row| row.slept.known == 0) {
         table.drop_column("slept");

@@ -18,12 +18,12 @@ mod spans;
 mod threads;
 mod worst;
 
-pub(crate) use culprits::{ranked, shown, unseen, why_by_waiting, words};
+pub(crate) use culprits::{notes, ranked, shown, words};
 pub use history::{difference, history};
 pub(crate) use threads::{longest_join, own_switches};
 pub(crate) use worst::{both_ends, cause, lost, member, slept};
 
-use crate::findings::{TRY, tried_by};
+use crate::findings::{TRY, none, tried_by};
 use crate::inversions::seen;
 use crate::rows;
 use crate::run::{AttachedTo, RunReport, Source};
@@ -231,30 +231,19 @@ pub(crate) fn about(report: &RunReport) -> String {
     pattern.map_or_else(String::new, |pattern| format!(" about the locks that match '{pattern}'"))
 }
 
-/// Whether any thread waited for a lock, to the end of the run or not.
-fn has_waits(report: &RunReport) -> bool {
-    let locks = report.processes.iter().flat_map(|process| &process.locks);
-    let mut waits = locks.map(|lock| lock.wait_ns.is_some() || lock.unfinished.is_some());
-    let is_unseen = report.coverage.futex_share_unaccounted.is_some_and(|share| share > 0.0);
-    waits.any(|waits| waits) || is_unseen
-}
-
 fn findings(report: &RunReport, options: &Options, paint: Paint) -> String {
     if report.findings.is_empty() {
-        let is_inverted = report.lock_order.as_ref().is_some_and(|of| !of.inversions.is_empty());
-        let but = if is_inverted { " of waiting; but threads may deadlock (above)" } else { "" };
-        let none = match &report.coverage.nothing_seen {
-            Some(_) => "none: nothing was seen (Coverage says why)".to_owned(),
-            None if report.only.is_none() && !is_inverted && !has_waits(report) => {
-                "none: no thread waited for a lock".to_owned()
-            }
-            None => format!("none{}{but}", about(report)),
-        };
-        return format!("\n{}  {}", paint.bold("Findings"), wrap(&none, "", options.width));
+        let none = format!("none{}: {}", about(report), none(report));
+        let none = wrap(&none, "Findings  ", options.width);
+        return format!("\n{}{}", paint.bold("Findings"), &none["Findings".len()..]);
     }
     let mut text = heading("Findings", "", options, paint);
     for (nth, finding) in report.findings.iter().enumerate() {
-        text.push_str(&wrap(&clean(&finding.text), &format!("  {}. ", nth + 1), options.width));
+        let mut first = format!("  {}. ", nth + 1);
+        for line in finding.text.split('\n') {
+            text.push_str(&wrap(&clean(line), &first, options.width));
+            first = "     ".to_owned();
+        }
     }
     if let Some(command) = tried_by(report) {
         text.push_str(&format!("{}    {command}\n", wrap(TRY, "  ", options.width)));

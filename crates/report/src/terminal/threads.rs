@@ -3,7 +3,6 @@
 use super::bars::{bar, legend};
 use super::{Options, heading, several};
 use crate::aggregate::sum;
-use crate::deadlocks::stuck;
 use crate::rows::{Slept, code};
 use crate::run::{Lock, RunReport, Thread};
 use std::cmp::Reverse;
@@ -43,14 +42,12 @@ pub(super) fn render_all(report: &RunReport, options: &Options, paint: Paint) ->
         (Reverse((thread.held_up_ns(), thread.cpu_ns)), *pid, thread.tid)
     });
     let mut table = Table::new(COLUMNS.to_vec());
-    let stuck = stuck(report);
     let shown = &threads[..threads.len().min(options.top)];
-    let bar = |thread: &Thread| bar(thread, stuck.contains(&thread.tid), options.utf8);
-    let bars: Vec<String> = shown.iter().map(|(_, thread)| bar(thread)).collect();
+    let bars: Vec<String> = shown.iter().map(|(_, thread)| bar(thread, options.utf8)).collect();
     for (&(pid, thread), bar) in shown.iter().zip(&bars) {
         table.row(cells(pid, thread, bar));
     }
-    if shown.iter().all(|(_, thread)| thread.unfinished_ns.is_none()) {
+    if shown.iter().all(|(_, thread)| thread.unfinished_wait_ns.is_none()) {
         table.drop_column(UNFINISHED);
     }
     if report.processes.len() < 2 {
@@ -135,7 +132,7 @@ fn cells(pid: u32, thread: &Thread, bar: &str) -> Vec<String> {
         time(thread.held_up_ns()),
         time(thread.work_wait_ns()),
         time(thread.other_wait_ns),
-        time(thread.unfinished_ns),
+        time(thread.unfinished_wait_ns),
         bar.to_owned(),
         count(thread.blocked),
         count(thread.voluntary_switches),

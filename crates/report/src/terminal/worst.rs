@@ -36,7 +36,7 @@ fn longest_wait(row: &Row, options: &Options, paint: Paint) -> String {
     let Some((lock, worst)) = lock.and_then(|lock| Some((lock, lock.worst_wait.as_ref()?))) else {
         return String::new();
     };
-    let name = format!("Longest wait on #{}: {}", row.first().id, figures::duration(worst.ns));
+    let name = format!("Longest wait on {}: {}", row.label(), figures::duration(worst.ns));
     let waits = of(row.wait.as_ref(), "wait", "waits");
     let remark =
         format!("{waits}{}{}{}  {}", lost(row), slept(row), member(row, lock), place(lock));
@@ -124,15 +124,15 @@ fn longest_idle(row: &Row, options: &Options, paint: Paint) -> String {
     let Some((lock, worst)) = lock.and_then(|lock| Some((lock, lock.worst_idle.as_ref()?))) else {
         return String::new();
     };
-    let name = format!("Longest idle of #{}: {}", row.first().id, figures::duration(worst.ns));
+    let name = format!("Longest idle of {}: {}", row.label(), figures::duration(worst.ns));
     let intervals = of(row.idle.as_ref(), "idle interval", "idle intervals");
     let remark = format!("{intervals}{}  {}", member(row, lock), place(lock));
     heading(&name, &remark, options, paint) + &idle(worst, options, paint)
 }
 
-/// Which lock of the row it was, unless it is the one that names the row.
+/// Which lock of the row it was, unless it has one alone.
 pub(crate) fn member(row: &Row, lock: &Lock) -> String {
-    if lock.id == row.first().id { String::new() } else { format!(", on its lock #{}", lock.id) }
+    if row.locks.len() == 1 { String::new() } else { format!(", on its lock #{}", lock.id) }
 }
 
 /// How many of the row's waits ended without the lock.

@@ -96,8 +96,11 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         worst_wait: None,
         worst_idle: None,
         unfinished: None,
+        hung_behind: None,
         blame: None,
         held_by: vec![],
+        holders_waited: None,
+        keeper: None,
         ended_by: vec![],
         waited_in: vec![],
         moments: vec![],
@@ -138,9 +141,10 @@ pub(crate) fn thread(tid: u32, name: &str) -> Thread {
         migrations: Some(3),
         blocked: Some(157),
         joined_ns: None,
+        unfinished_wait_ns: None,
+        unfinished_lock: None,
         wait_ns: Some(300 * MS),
         contention_wait_ns: Some(280 * MS),
-        unfinished_ns: None,
         other_wait_ns: Some(1_973 * MS),
     }
 }

@@ -103,6 +103,7 @@ pub(crate) fn stuck(longest_ns: u64) -> Option<Unfinished> {
     Some(Unfinished {
         count: 1,
         longest_ns,
+        total_ns: longest_ns,
         held_ns: Some(9_000 * MS),
         holder: Some(7),
         holder_ended: false,

@@ -1,0 +1,108 @@
+//! What the findings say of programs that know why their threads waited.
+
+use super::{check_by, check_killed, check_unmet, check_with};
+use serde_json::Value;
+
+fn texts(report: &Value) -> Vec<&str> {
+    let findings = report["findings"].as_array().expect("findings").iter();
+    findings.filter_map(|of| of["text"].as_str()).collect()
+}
+
+/// Advice follows what filled the holds: a holder that waits is not told to do less.
+#[test]
+fn a_holder_that_waits_is_not_told_to_do_less() {
+    for (mode, what) in [
+        ("condition", "the condition #"),
+        ("reader", "the rwlock read #"),
+        ("join", "another thread's end"),
+        ("semaphore", "the semaphore #"),
+        ("barrier", "the barrier #"),
+        ("work", ""),
+    ] {
+        let report = check_with("holder_waits", &[mode], 0);
+        let texts = texts(&report);
+        let says = |words: &str| texts.iter().any(|text| text.contains(words));
+        let of_work = ["do less while", "rare long work", "lost its CPU", "long work out of"];
+        let is_of_work = of_work.iter().any(|words| says(words));
+        if mode == "work" {
+            assert!(!says("its holder itself waited"), "{texts:#?}");
+        } else {
+            assert!(says(&format!("its holder itself waited, for {what}")), "{mode}: {texts:#?}");
+            assert!(!is_of_work, "{mode}: {texts:#?}");
+        }
+    }
+}
+
+/// A class follows from what was waited for, whatever holds are recorded.
+#[test]
+fn the_same_lock_has_one_class() {
+    for kind in ["mutex", "semaphore"] {
+        for flags in [&[][..], &["--all-holds"]] {
+            let report = check_by(flags, "gate", &[kind], 0);
+            let texts = texts(&report);
+            let words = "of the waiting is for the holds of one thread";
+            assert!(kind != "mutex" || texts.iter().any(|text| text.contains(words)), "{texts:#?}");
+        }
+    }
+    // Without holds it may be told from no gate, but a semaphore in use as a lock is not a queue.
+    let program = check_unmet(&["--no-hold"], "gate", &["semaphore"]);
+    let locks = program["processes"][0]["locks"].as_array().expect("locks").iter();
+    let classes: Vec<&Value> =
+        locks.filter(|lock| lock["kind"] == "semaphore").map(|lock| &lock["class"]).collect();
+    assert!(classes.len() == 1 && ["gate", "contention"].contains(&classes[0].as_str().unwrap()));
+}
+
+/// What no thread holds is named by the code that ended the waits.
+#[test]
+fn the_last_to_arrive_is_named() {
+    for (how, words) in [("barrier", "ended when come_late"), ("futex", "ended when come_late")] {
+        let report = check_with("last_arrival", &[how], 0);
+        let texts = texts(&report);
+        assert!(texts.iter().any(|text| text.contains(words)), "{how}: {texts:#?}");
+    }
+}
+
+/// A hang that is a chain and no cycle: the last thread of it is named, and its code.
+#[test]
+fn a_hang_is_followed_to_its_head() {
+    let report = check_killed("hung_chain");
+    let texts = texts(&report);
+    assert_eq!(texts.len(), 1, "{texts:#?}");
+    assert!(texts[0].contains("which it took in hold_for_ever"), "{texts:#?}");
+    assert!(texts[0].contains("2 more wait behind these"), "{texts:#?}");
+    let threads = report["processes"][0]["threads"].as_array().expect("threads").iter();
+    let stuck = threads.filter(|thread| !thread["unfinished_lock"].is_null());
+    let all_wait = |thread: &Value| thread["unfinished_wait_ns"].as_u64() >= Some(1_300_000_000);
+    assert_eq!(stuck.clone().count(), 3);
+    assert!(stuck.clone().all(all_wait), "{:#?}", stuck.collect::<Vec<_>>());
+}
+
+#[test]
+fn rare_hold() {
+    let report = check_with("rare_hold", &[], 0);
+    let lock = &report["processes"][0]["locks"][0];
+    let found = report["findings"].as_array().unwrap();
+    let finding = found.iter().find(|finding| finding["lock"] == lock["id"]);
+    let share = finding.unwrap_or_else(|| panic!("{found:#?}"))["wait_share"].as_f64().unwrap();
+    assert_eq!(Some(share), lock["wait_share"].as_f64());
+    let threads = report["processes"][0]["threads"].as_array().unwrap();
+    let lived_ns: Vec<u64> =
+        threads.iter().map(|thread| thread["lived_ns"].as_u64().unwrap()).collect();
+    let wall_ns = report["wall_ns"].as_u64().unwrap();
+    assert!(lived_ns.iter().all(|&ns| ns > 0 && ns <= wall_ns), "{lived_ns:?} of {wall_ns}");
+    let own_ns = |thread: &Value| {
+        let of = |name: &str| thread[name].as_u64().unwrap_or(0);
+        let lived_ns = of("lived_ns").saturating_sub(of("joined_ns"));
+        lived_ns.saturating_sub(of("runnable_ns")).max(of("wait_ns").min(lived_ns))
+    };
+    let waited_ns = lock["wait_ns"]["total"].as_u64().unwrap() as f64;
+    assert_eq!(share, waited_ns / threads.iter().map(own_ns).sum::<u64>() as f64);
+    let ended = threads.iter().filter(|thread| !thread["user_ns"].is_null());
+    for thread in ended.clone() {
+        let of = |name: &str| thread[name].as_u64().unwrap();
+        assert_eq!(of("user_ns") + of("system_ns"), of("cpu_ns"), "{thread:#}");
+        let parts = ["cpu_ns", "wait_ns", "joined_ns", "other_wait_ns"].map(of);
+        assert!(parts[3] <= of("lived_ns") && parts[3] + parts[0] <= of("lived_ns"), "{thread:#}");
+    }
+    assert!(ended.count() >= 2, "{threads:#?}");
+}

@@ -1,0 +1,58 @@
+//! Why there is no finding, in a sentence.
+
+use super::{HEAVY_NS, MATERIAL_SHARE};
+use crate::run::{Class, Kind, Lock, RunReport};
+use uncontended_figures::{duration, percent};
+
+/// Why: nothing was seen, no thread waited, none for a lock, or not for long enough.
+pub fn none(report: &RunReport) -> String {
+    if report.coverage.nothing_seen.is_some() {
+        return "no waiting was seen (see Coverage)".to_owned();
+    }
+    if report.only.is_some() && report.processes.iter().all(|process| process.locks.is_empty()) {
+        return "no lock matches".to_owned();
+    }
+    let mut waited: Vec<(&Lock, u64, u64)> = Vec::new();
+    for process in &report.processes {
+        let lived_ns = process.lived_ns(report.wall_ns);
+        let locks = process.locks.iter();
+        waited.extend(locks.filter_map(|lock| Some((lock, waited_ns(lock)?, lived_ns))));
+    }
+    let is_contended = |(lock, ..): &&(&Lock, u64, u64)| match lock.class {
+        Class::Gate => lock.kind != Kind::Barrier,
+        class => class == Class::Contention,
+    };
+    let most = waited.iter().filter(is_contended).max_by_key(|&&(lock, ns, _)| (ns, lock.id));
+    let unseen = match report.coverage.futex_share_unaccounted {
+        Some(share) if share > 0.0 => {
+            format!("; {} of all futex waiting was not seen", percent(share.min(1.0)))
+        }
+        _ => String::new(),
+    };
+    match most {
+        None if waited.is_empty() => format!("no thread waited for a lock that was seen{unseen}"),
+        None => format!(
+            "threads waited only for work, a turn or an event, which may be as it should{unseen}"
+        ),
+        Some(&(lock, ns, lived_ns)) => {
+            let is_shared = lock.processes.len() > 1;
+            let of_all = lock.wait_share.filter(|_| is_shared);
+            let share = of_all.unwrap_or(ns as f64 / lived_ns as f64).min(1.0);
+            let least = match share >= MATERIAL_SHARE && ns < HEAVY_NS {
+                true => format!("{} in all", duration(HEAVY_NS)),
+                false => percent(MATERIAL_SHARE),
+            };
+            format!(
+                "the most waiting for one lock, #{}, is {}, {} of the threads' time; a finding needs {least}, or long \
+                 waits{unseen}",
+                lock.id,
+                duration(ns),
+                percent(share)
+            )
+        }
+    }
+}
+
+fn waited_ns(lock: &Lock) -> Option<u64> {
+    lock.wait_ns.as_ref().map(|wait| wait.total).filter(|&ns| ns > 0)
+}
