@@ -47,7 +47,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 14;
+pub const VERSION: u32 = 15;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -554,7 +554,20 @@ pub struct Module {
     pub start: AtomicU64,
     /// One past its last address.
     pub end: AtomicU64,
+    /// Bytes of its file; 0 if unknown, as the next two.
+    pub file_bytes: AtomicU64,
+    /// When its file was changed last, in nanoseconds since 1970.
+    pub modified_ns: AtomicU64,
+    /// The inode of its file.
+    pub inode: AtomicU64,
+    /// Bytes of the build id behind the path; 0 if it has none.
+    pub id_bytes: AtomicU32,
+    /// Keeps the size a multiple of a unit.
+    pub spare: AtomicU32,
 }
+
+/// Most bytes of a build id.
+pub const BUILD_ID: usize = 64;
 
 /// Units needed by a table of `count` words.
 pub const fn word_units(count: usize) -> u32 {
