@@ -129,7 +129,7 @@ fn report(
     }
     let start_ns = all.iter().map(|seen| seen.began_ns).min().unwrap_or(0);
     let record = record(start_ns, all);
-    emit::after_run(plan, &record, facts, outputs, &mut ElfSymbols::default())
+    emit::after_run(plan, &record, facts, outputs, &mut ElfSymbols::new(&plan.debug_dirs))
         .map_err(Refusal::from)
 }
 

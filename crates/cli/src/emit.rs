@@ -16,14 +16,20 @@ use uncontended_report::{aggregate, html, json, terminal, tracefile};
 /// The widths that `COLUMNS` may ask for.
 const WIDTHS: RangeInclusive<usize> = 40..=1000;
 
+/// The addresses that a trace has names of. A program that leaves more in its record is not to be kept waiting.
+const NAMES: usize = 1 << 16;
+
 /// Writes everything that `unc run` was asked for. Tries every form, reports each failure, and returns the last.
 pub(crate) fn after_run(
     plan: &Plan,
     record: &[u8],
-    facts: Facts,
+    mut facts: Facts,
     outputs: Outputs,
     symbols: &mut ElfSymbols,
 ) -> Result<(), Failure> {
+    if outputs.trace.is_some() && aggregate::name_all(record, symbols, NAMES).is_ok() {
+        facts.names = symbols.names();
+    }
     let kept = outputs.trace.map(|output| {
         let ending = tracefile::ending(record, &facts)
             .map_err(|error| Failure::new(error.to_string(), ""))?;

@@ -51,6 +51,9 @@ pub(crate) struct Arguments {
     /// for any characters (repeatable)
     #[arg(long, value_name = "PATTERN")]
     skip_frames: Vec<String>,
+    /// Look for debug information, or for what ran, in DIR as well as in /usr/lib/debug (repeatable)
+    #[arg(long, value_name = "DIR")]
+    debug_dir: Vec<PathBuf>,
     /// Show the N costliest locks
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
@@ -99,6 +102,7 @@ impl Arguments {
             trace: self.trace,
             only: self.only,
             skip_frames: self.skip_frames,
+            debug_dirs: self.debug_dir,
             span: None,
             top: self.top,
             no_history: self.no_history,

@@ -50,6 +50,9 @@ pub(crate) struct Arguments {
     /// for any characters (repeatable)
     #[arg(long, value_name = "PATTERN")]
     skip_frames: Vec<String>,
+    /// Look for debug information, or for what ran, in DIR as well as in /usr/lib/debug (repeatable)
+    #[arg(long, value_name = "DIR")]
+    debug_dir: Vec<PathBuf>,
     /// Show the N costliest locks
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
@@ -104,15 +107,19 @@ impl Arguments {
 
     fn report(&self) -> Result<RunReport, Failure> {
         self.read(|record, facts| {
-            emit::report(record, facts, &mut ElfSymbols::default())
-                .map_err(|failure| failure.cause.to_string())
+            let mut symbols = self.symbols(&facts);
+            emit::report(record, facts, &mut symbols).map_err(|failure| failure.cause.to_string())
         })
     }
 
     fn timelines(&self) -> Result<Vec<Timeline>, Failure> {
         self.read(|record, facts| {
-            timeline(record, &facts, &mut ElfSymbols::default()).map_err(|error| error.to_string())
+            timeline(record, &facts, &mut self.symbols(&facts)).map_err(|error| error.to_string())
         })
+    }
+
+    fn symbols(&self, facts: &Facts) -> ElfSymbols {
+        ElfSymbols::new(&self.debug_dir).with_names(&facts.names)
     }
 
     /// What `make` makes of the trace.

@@ -71,6 +71,9 @@ pub(crate) struct Arguments {
     /// for any characters (repeatable)
     #[arg(long, value_name = "PATTERN")]
     skip_frames: Vec<String>,
+    /// Look for debug information, or for what ran, in DIR as well as in /usr/lib/debug (repeatable)
+    #[arg(long, value_name = "DIR")]
+    debug_dir: Vec<PathBuf>,
     /// Follow the calls of FUNCTION in the program: what the slowest 1 % waited for, and the median ones (needs root)
     #[arg(long, value_name = "FUNCTION")]
     span: Option<String>,
@@ -120,6 +123,7 @@ impl Arguments {
             trace: self.trace,
             only: self.only,
             skip_frames: self.skip_frames,
+            debug_dirs: self.debug_dir,
             span: self.span,
             top: self.top,
             no_history: self.no_history,

@@ -33,6 +33,8 @@ pub(crate) struct Plan {
     pub(crate) only: Option<String>,
     /// Patterns of functions, files and modules that implement locks.
     pub(crate) skip_frames: Vec<String>,
+    /// Where else to look for debug information.
+    pub(crate) debug_dirs: Vec<PathBuf>,
     /// The function whose calls are watched.
     pub(crate) span: Option<String>,
     /// The load whose end ends the program.

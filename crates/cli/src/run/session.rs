@@ -16,6 +16,7 @@ use crate::files::distinct;
 use crate::run::plan::{Plan, Refusal};
 use crate::symbols::ElfSymbols;
 use std::ffi::{CString, OsStr, OsString};
+use std::fs::File;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -39,7 +40,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         library(plan.kinds()).map_err(|error| own("place the observer", &error))?;
     let outside = obstacle.and_then(|obstacle| outside(&name.to_string_lossy(), obstacle));
     let environment = environment(&library, &record);
-
+    let mut symbols = symbols(plan, &path);
     let mut watches = Watches::open(plan, &path, outside)?;
     let started_unix_s = now_unix_s();
     refuse_if_ended(&signals)?;
@@ -60,7 +61,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     // Of its children, the observer may have recorded more.
     let seen = watches.outside().filter(|_| !record.has_processes());
     let (is_seen, seen_facts) = (seen.is_some(), seen.as_ref().map(|seen| facts_of(seen, pid)));
-    let mut symbols = ElfSymbols::default();
+    symbols.hold(threads.programs());
     let facts = |symbols: &mut ElfSymbols| Facts {
         command: plan.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         pid: Some(pid),
@@ -69,7 +70,9 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         wall_ns,
         started_unix_s,
         delay_ns: plan.delay.map_or(0, nanoseconds),
-        left_running: threads.left_running(pid),
+        left_running: 0,
+        still_running: threads.still_running(pid),
+        names: Vec::new(),
         other_users: threads.of_other_users(),
         unrecorded: threads.unrecorded(),
         threads: threads.into_facts(),
@@ -93,6 +96,13 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let (status, failure) = ending(ended, schedule.load.as_ref());
     [failure, written.as_ref().err()].into_iter().flatten().for_each(complain);
     Ok(if status == 0 && written.is_err() { 125 } else { status })
+}
+
+/// The names of a program, which it may delete or replace.
+fn symbols(plan: &Plan, path: &Path) -> ElfSymbols {
+    let mut symbols = ElfSymbols::new(&plan.debug_dirs);
+    symbols.hold(File::open(path));
+    symbols
 }
 
 /// When to do what, of a program that started at `start`.
