@@ -82,8 +82,11 @@ impl ElfSymbols {
         self.places.held.extend(files);
     }
 
-    /// The names of the addresses looked up so far, to be kept.
-    pub(crate) fn names(&self) -> Vec<ModuleNames> {
+    /// The names of the addresses looked up so far, to be kept. What has none is looked up again when it is asked for.
+    pub(crate) fn names(&mut self) -> Vec<ModuleNames> {
+        let has_name = |frame: &Frame| frame.function.is_some() || frame.file.is_some();
+        self.frames.retain(|_, frames| frames.iter().any(has_name));
+        self.mismatches.clear();
         let mut names: HashMap<&Wanted, Vec<_>> = HashMap::new();
         for ((wanted, address), frames) in &self.frames {
             let named = |frame: &Frame| NamedFrame {
@@ -91,10 +94,8 @@ impl ElfSymbols {
                 file: frame.file.clone(),
                 line: frame.line,
             };
-            if frames.iter().any(|frame| frame.function.is_some() || frame.file.is_some()) {
-                let frames = frames.iter().map(named).collect();
-                names.entry(wanted).or_default().push((*address, frames));
-            }
+            let frames = frames.iter().map(named).collect();
+            names.entry(wanted).or_default().push((*address, frames));
         }
         let kept = names.into_iter().map(|(wanted, mut frames)| {
             frames.sort_by_key(|&(address, _)| address);

@@ -127,7 +127,7 @@ fn assert_refused(report: &Value, module: &str, reason: &str) -> Option<String> 
     assert!(mismatch["reason"].as_str().unwrap().contains(reason), "{mismatch:#}");
     let unseen = report["coverage"]["unseen"].to_string();
     assert!(unseen.contains("Functions not named") && unseen.contains(reason), "{unseen}");
-    assert!(!unseen.contains("Functions without names in program"), "{unseen}");
+    assert!(!unseen.contains("Functions without names"), "{unseen}");
     mismatch["build_id"].as_str().map(str::to_owned)
 }
 
@@ -209,6 +209,40 @@ fn a_program_that_is_deleted_or_replaced_while_it_runs_keeps_its_names() {
         built(&later, LATER, &[flag]);
         assert_named(&run(&folder, &[], &[&program, "replace", &later]));
         assert!(!Path::new(&later).exists(), "it replaced itself");
+    }
+}
+
+/// Loads a library, calls its function, which waits, and then does with the library what its arguments say.
+const LOADER: &str = r#"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    void *library = dlopen(words[1], RTLD_NOW);
+    if (library == NULL) return 8;
+    ((int (*)(int, char **))dlsym(library, "main"))(1, words);
+    return count == 2 ? unlink(words[1]) : rename(words[2], words[1]);
+}
+"#;
+
+#[test]
+fn a_library_that_is_deleted_or_replaced_meanwhile_is_not_named_by_another() {
+    let folder = Folder::new();
+    let loader = common::compile(&folder, LOADER, &["-ldl"]).expect("a C compiler");
+    let (library, later) = (folder.file("library.so"), folder.file("later.so"));
+    for (flag, reason) in [(WITH_ID, "another build ("), (WITHOUT_ID, "it has no build id")] {
+        let flags = [flag, "-shared", "-fPIC"];
+        built(&library, OWN, &flags);
+        built(&later, LATER, &flags);
+        let id = build_id(&library);
+        let trace = folder.file("run.unc");
+        let kept = ["--trace", &trace];
+        let replaced = run(&folder, &kept, &[&loader, &library, &later]);
+        assert_eq!(assert_refused(&replaced, &library, reason), id);
+        assert_eq!(report(&trace, &[])["coverage"], replaced["coverage"]);
+        built(&library, OWN, &flags);
+        let deleted = run(&folder, &[], &[&loader, &library]);
+        assert_refused(&deleted, &library, "is gone");
     }
 }
 
@@ -345,17 +379,20 @@ fn split_debug_information_is_read() {
 
 #[test]
 fn shared_debug_information_is_read() {
-    if !installed("shared_debug_information_is_read", "dwz") {
+    const TEST: &str = "shared_debug_information_is_read";
+    if !installed(TEST, "dwz") || !installed(TEST, "objcopy") {
         return;
     }
     let folder = Folder::new();
     let (program, second) = (folder.file("program"), folder.file("second"));
     built(&program, OWN, &[WITH_ID]);
-    built(&second, OWN, &[WITH_ID, "-DSECOND"]);
+    // The symbol table has no names, so they can only come from the shared file.
+    tool(&folder, &["objcopy", "-N", OWN[0], "-N", OWN[1], &program]);
+    std::fs::copy(&program, &second).unwrap();
     tool(&folder, &["dwz", "-m", "shared", &program, &second]);
-    let report = run(&folder, &[], &[&program]);
-    assert_named(&report);
-    assert!(line_of(&report["processes"], OWN[1]).is_some());
+    assert_named(&run(&folder, &[], &[&program]));
+    std::fs::remove_file(folder.file("shared")).unwrap();
+    assert!(!is_named(&run(&folder, &[], &[&program]), OWN));
 }
 
 #[test]
@@ -374,6 +411,55 @@ fn optimised_programs_are_named() {
         let program = folder.file("program");
         build("clang", &program, OWN, &["-O3"]).expect("clang");
         assert_named(&run(&folder, &[], &[&program]));
+    }
+}
+
+const CPP: &str = r#"
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <thread>
+namespace shop {
+std::mutex lock;
+std::atomic<bool> is_held;
+template <class T> __attribute__((noinline)) void hold_here(T how_long) {
+    std::lock_guard<std::mutex> guard(lock);
+    is_held = true;
+    std::this_thread::sleep_for(how_long);
+}
+struct Customer {
+    __attribute__((noinline)) void want_here() {
+        while (!is_held) std::this_thread::yield();
+        std::lock_guard<std::mutex> guard(lock);
+        is_held = false;
+    }
+};
+}
+int main() {
+    std::thread other([] { shop::Customer().want_here(); });
+    shop::hold_here(std::chrono::milliseconds(60));
+    other.join();
+}
+"#;
+
+#[test]
+fn names_of_cpp_are_those_of_its_source() {
+    const TEST: &str = "names_of_cpp_are_those_of_its_source";
+    for (compiler, library) in [("g++", "-pthread"), ("clang++", "-stdlib=libc++")] {
+        let folder = Folder::new();
+        let (program, source) = (folder.file("program"), folder.file("program.cpp"));
+        std::fs::write(&source, CPP).unwrap();
+        let words = ["-O2", "-g", "-pthread", library, "-o", &program, &source];
+        let compiled = Command::new(compiler).args(words).output();
+        if !compiled.is_ok_and(|output| output.status.success()) {
+            uncontended_testkit::skip!(TEST, "no {compiler} with {library}");
+            continue;
+        }
+        let report = run(&folder, &[], &[&program]);
+        let named = functions(&report["processes"]);
+        for function in ["shop::hold_here<", "shop::Customer::want_here"] {
+            assert!(named.iter().any(|name| name.contains(function)), "{compiler}: {named:#?}");
+        }
     }
 }
 

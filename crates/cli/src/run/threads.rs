@@ -80,7 +80,7 @@ impl ThreadWatch {
 
     /// Keeps the file of the program that `pid` runs open, unless there are many.
     fn hold_program(&mut self, pid: u32) {
-        const MOST: usize = 32;
+        const MOST: usize = 16;
         if self.programs.len() < MOST {
             self.programs.extend(File::open(format!("/proc/{pid}/exe")));
         }
