@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use uncontended_report::tracefile;
+use uncontended_trace::layout;
 
 /// A thread holds a mutex in one function while another wants it in another. First it does what its argument says.
 const PROGRAM: &str = r#"
@@ -195,6 +196,27 @@ fn a_deleted_program_is_named_by_its_trace_or_where_it_was_moved_to() {
     assert_named(&report(&bare, &["--debug-dir", &elsewhere]));
     built(&format!("{elsewhere}/program"), LATER, &[WITH_ID]);
     assert_refused(&report(&bare, &["--debug-dir", &elsewhere]), &program, "is gone");
+}
+
+/// Its times are in ticks of another kind of clock, and its program is not here.
+#[test]
+fn a_trace_of_another_processor_is_named_by_what_it_keeps() {
+    let folder = Folder::new();
+    let (program, trace) = (folder.file("program"), folder.file("run.unc"));
+    built(&program, OWN, &[WITH_ID]);
+    run(&folder, &["--trace", &trace], &[&program]);
+    std::fs::write(&program, "what another machine has at that path").unwrap();
+    let bytes = std::fs::read(&trace).unwrap();
+    let (record, facts) = tracefile::decode(&bytes).unwrap();
+    let mut record = record.to_vec();
+    let clock = std::mem::offset_of!(layout::Header, clock);
+    record[clock..clock + 4].copy_from_slice(&layout::clock::CNTVCT.to_le_bytes());
+    let ending = tracefile::ending(&record, &facts).unwrap();
+    std::fs::write(&trace, [&record[..], &ending].concat()).unwrap();
+    let read = report(&trace, &[]);
+    assert_named(&read);
+    assert_eq!(read["clock"]["source"], "cntvct");
+    assert_refused(&report(&without_names(&trace), &[]), &program, "neither a program nor");
 }
 
 #[test]
