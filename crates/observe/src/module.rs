@@ -64,7 +64,7 @@ pub(crate) fn prepare() {
     if find == 0 {
         let table = kernel::private_memory(ROOM * size_of::<Slot>());
         TABLE.store(table.map_or(0, |table| table.as_ptr() as usize), Relaxed);
-        return learn_all();
+        learn_all();
     }
     let Some(page) = kernel::private_memory(PAGE) else { return };
     // SAFETY: a fresh page (M1); its last byte stays NUL (I4).
@@ -361,16 +361,21 @@ impl Object {
         at(self.start).or_else(|| at(self.bias))
     }
 
-    /// What its file looks like. Of the program's own, the kernel knows which one it is.
+    /// What its file looks like. Of the program's own, the kernel knows which one it is; of a library, it is the file
+    /// of that path now, when its code is first on a stack.
     fn note_file(&self, module: &Module) {
         if sandbox::is_filtered() {
             return;
         }
-        let path = self.path.cast::<c_char>();
-        let is_program = path as usize == PROGRAM.load(Relaxed);
         // SAFETY: a path in use ends in NUL (I1, I4).
-        let path = if is_program { c"/proc/self/exe" } else { unsafe { CStr::from_ptr(path) } };
-        let Some(facts) = kernel::file(path) else { return };
+        let path = unsafe { CStr::from_ptr(self.path.cast()) };
+        let program = PROGRAM.load(Relaxed) as *const c_char;
+        // SAFETY: it ends in NUL, too (I4).
+        let is_program = !program.is_null() && unsafe { CStr::from_ptr(program) } == path;
+        let path = if is_program { c"/proc/self/exe" } else { path };
+        let Some(facts) = kernel::file(path) else {
+            return module.file_bytes.store(u64::MAX, Relaxed); // No file of that path is it.
+        };
         let seconds = (facts.st_mtime as u64).wrapping_mul(1_000_000_000);
         module.file_bytes.store(facts.st_size as u64, Relaxed);
         module.modified_ns.store(seconds.wrapping_add(facts.st_mtime_nsec as u64), Relaxed);

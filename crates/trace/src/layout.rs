@@ -554,7 +554,7 @@ pub struct Module {
     pub start: AtomicU64,
     /// One past its last address.
     pub end: AtomicU64,
-    /// Bytes of its file; 0 if unknown, as the next two.
+    /// Bytes of its file; 0 if unknown, as the next two; `u64::MAX` if there was none any more.
     pub file_bytes: AtomicU64,
     /// When its file was changed last, in nanoseconds since 1970.
     pub modified_ns: AtomicU64,
