@@ -168,6 +168,8 @@ impl Parts<'_> {
             bias: module.base.wrapping_sub(module.own.unwrap_or(0)),
             start: module.code.start,
             end: module.code.end,
+            build_id: module.build_id.clone(),
+            file: module.file,
         };
         known.map(module).collect()
     }

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use uncontended_trace::layout::BUILD_ID;
+use uncontended_trace::reader::FileRecord;
 
 /// A mapped file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +25,10 @@ pub(crate) struct Module {
     pub(crate) base: u64,
     /// What the file says that its address is; none if it cannot be read.
     pub(crate) own: Option<u64>,
+    /// Its build id; empty if it has none.
+    pub(crate) build_id: Vec<u8>,
+    /// What it looked like, if it has none.
+    pub(crate) file: Option<FileRecord>,
 }
 
 /// The files of a program.
@@ -49,8 +55,9 @@ impl Modules {
                 continue;
             }
             let path = reachable(pid, line.path);
-            let own = Sections::start(Path::new(&path));
-            self.known.insert(line.range.start, Module { path, code: line.range, base, own });
+            let (own, build_id, file) = identity(Path::new(&path)).unwrap_or_default();
+            let module = Module { path, code: line.range, base, own, build_id, file };
+            self.known.insert(module.code.start, module);
             is_new = true;
         }
         is_new
@@ -103,6 +110,26 @@ fn reachable(pid: u32, path: &str) -> String {
     }
 }
 
+/// What identifies a file: the address in it of its first byte, its build id, and what it looks like if it has none. A
+/// file that has been replaced has another name in the list, so this is the one that is mapped.
+fn identity(path: &Path) -> Option<(Option<u64>, Vec<u8>, Option<FileRecord>)> {
+    let file = regular(path)?;
+    let facts = file.metadata().ok()?;
+    let cache = object::ReadCache::new(file);
+    let object = object::File::parse(&cache).ok()?;
+    let id = object.build_id().ok().flatten().filter(|id| id.len() <= BUILD_ID);
+    let looks = FileRecord {
+        bytes: facts.len(),
+        modified_ns: (facts.mtime() as u64)
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(facts.mtime_nsec() as u64),
+        inode: facts.ino(),
+    };
+    let id = id.map(<[u8]>::to_vec).unwrap_or_default();
+    let looks = id.is_empty().then_some(looks);
+    Some((start(&object), id, looks))
+}
+
 /// What unwinding needs of a file.
 pub(crate) struct Sections {
     /// The address in the file of its first byte.
@@ -112,13 +139,6 @@ pub(crate) struct Sections {
 }
 
 impl Sections {
-    /// The address in the file at `path` of its first byte.
-    fn start(path: &Path) -> Option<u64> {
-        let file = regular(path)?;
-        let cache = object::ReadCache::new(file);
-        start(&object::File::parse(&cache).ok()?)
-    }
-
     /// Reads them from a file.
     pub(crate) fn read(path: &Path) -> Option<Self> {
         const NAMES: [&str; 4] = [".text", ".eh_frame", ".eh_frame_hdr", ".debug_frame"];

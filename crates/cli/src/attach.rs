@@ -56,7 +56,7 @@ pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
     if !plan.quiet {
         tell_begin(pids, plan.limit);
     }
-    let mut symbols = ElfSymbols::default();
+    let mut symbols = ElfSymbols::new(&plan.view.debug_dirs);
     watch(&mut watched, &signals, plan, |watched| {
         if plan.wants_report_so_far() {
             let seen: Vec<Seen> = watched.iter_mut().map(|one| one.attach.so_far()).collect();

@@ -17,18 +17,25 @@ use uncontended_report::{aggregate, json, terminal, tracefile};
 /// The widths that `COLUMNS` may ask for.
 const WIDTHS: RangeInclusive<usize> = 40..=1000;
 
+/// The addresses that a trace has names of. A program that leaves more in its record is not to be kept waiting.
+const NAMES: usize = 1 << 16;
+
 /// Writes everything that `unc run` was asked for. Tries every form, reports each failure, and returns the last. While
 /// the program still runs, the record is not kept, nor the run remembered.
 pub(crate) fn after_run(
     plan: &Plan,
     record: &[u8],
-    facts: Facts,
+    mut facts: Facts,
     outputs: &mut Outputs,
     symbols: &mut ElfSymbols,
 ) -> Result<(), Failure> {
     let Outputs { forms, trace } = outputs;
     let has_ended = !facts.so_far;
-    let kept = trace.as_mut().filter(|_| has_ended).map_or(Ok(()), |output| {
+    let trace = trace.as_mut().filter(|_| has_ended);
+    if trace.is_some() && aggregate::name_all(record, symbols, NAMES).is_ok() {
+        facts.names = symbols.names();
+    }
+    let kept = trace.map_or(Ok(()), |output| {
         let ending = tracefile::ending(record, &facts)
             .map_err(|error| Failure::new(error.to_string(), ""))?;
         output.write(&[record, &ending])

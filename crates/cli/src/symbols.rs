@@ -2,50 +2,46 @@
 //!
 //! # Contract
 //! An address without a name yields one frame with its module and address alone. Each file is opened once and each
-//! address looked up once. Debug information comes from the file itself, else from the separate file that its build id
-//! or debug link names. Compressed sections and split DWARF are supported; a `.gnu_debugdata` section is not.
-//! # Sources
-//! "Separate Debug Files" in the GDB manual, for where such files lie.
+//! address looked up once. A module is named from a file that is the one that ran: of the same build id or, where it
+//! has none, of the same length, time and inode ([`wanted`]). Its path, files held open since they ran, and folders of
+//! debug information are tried ([`find`]); if none is it, its functions have no names, and [`Symbols::mismatches`] says
+//! why. Names that a trace kept come first. Compressed sections, split DWARF, shared debug information (`dwz`) and
+//! `.gnu_debugdata` ([`mini`]) are supported.
 
-use addr2line::Loader;
-use object::read::{Object, ObjectSection, ObjectSegment};
-use std::collections::HashMap;
-use std::fs;
-use std::os::unix::ffi::OsStrExt;
+mod find;
+mod mini;
+mod wanted;
+
+use find::{Places, Source};
+use object::read::{Object, ObjectSegment};
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use uncontended_report::aggregate::Symbols;
-use uncontended_report::run::Frame;
-
-const DEBUG_ROOT: &str = "/usr/lib/debug";
+use uncontended_report::facts::{ModuleNames, NamedFrame};
+use uncontended_report::run::{Frame, SymbolsMismatch};
+use uncontended_trace::reader::ModuleRecord;
+use wanted::Wanted;
 
 /// Looks up addresses in the files that they belong to.
 #[derive(Default)]
 pub(crate) struct ElfSymbols {
-    files: HashMap<String, Rc<Option<Loader>>>,
-    frames: HashMap<(String, u64), Vec<Frame>>,
+    places: Places,
+    files: HashMap<Wanted, Rc<Result<Source, String>>>,
+    frames: HashMap<(Wanted, u64), Vec<Frame>>,
+    kept: HashMap<Wanted, HashMap<u64, Vec<NamedFrame>>>,
+    mismatches: BTreeSet<SymbolsMismatch>,
     segments: HashMap<String, Vec<Segment>>,
 }
 
 impl Symbols for ElfSymbols {
     fn frames(&mut self, module: &str, address: u64) -> Vec<Frame> {
-        let key = (module.to_owned(), address);
-        if let Some(known) = self.frames.get(&key) {
-            return known.clone();
-        }
-        let file = self.file(module);
-        let bare = Frame {
-            function: None,
-            file: None,
-            line: None,
-            module: (!module.is_empty()).then(|| module.to_owned()),
-            address: format!("{address:#x}"),
-        };
-        let frames =
-            file.as_ref().as_ref().map(|file| look_up(file, address, &bare)).unwrap_or_default();
-        let frames = if frames.is_empty() { vec![bare] } else { frames };
-        self.frames.insert(key, frames.clone());
-        frames
+        self.look_up(Wanted::any(module), address)
+    }
+
+    fn frames_of(&mut self, module: &ModuleRecord, address: u64) -> Vec<Frame> {
+        self.look_up(Wanted::of(module), address)
     }
 
     fn frames_at_offset(&mut self, module: &str, offset: u64) -> Vec<Frame> {
@@ -64,22 +60,113 @@ impl Symbols for ElfSymbols {
     fn called(&mut self, module: &str, program: &str) -> Option<String> {
         let (module, name) = (Path::new(module), Path::new(program).file_name()?);
         let link = module.with_file_name(name);
-        let is_link = link != module && fs::canonicalize(&link).is_ok_and(|real| real == module);
+        let is_link =
+            link != module && std::fs::canonicalize(&link).is_ok_and(|real| real == module);
         is_link.then(|| link.to_string_lossy().into_owned())
+    }
+
+    fn mismatches(&self) -> Vec<SymbolsMismatch> {
+        self.mismatches.iter().cloned().collect()
     }
 }
 
 impl ElfSymbols {
-    /// The file of that name, opened once under any of its names: unpacking debug information may take long.
-    fn file(&mut self, module: &str) -> Rc<Option<Loader>> {
-        if let Some(file) = self.files.get(module) {
+    /// Looks in these folders too.
+    pub(crate) fn new(debug_dirs: &[PathBuf]) -> Self {
+        ElfSymbols { places: Places::new(debug_dirs), ..ElfSymbols::default() }
+    }
+
+    /// Names addresses by what a trace kept.
+    pub(crate) fn with_names(mut self, names: &[ModuleNames]) -> Self {
+        for module in names {
+            let kept = self.kept.entry(Wanted::of_names(module)).or_default();
+            kept.extend(module.frames.iter().cloned());
+        }
+        self
+    }
+
+    /// Looks in these files too, whatever becomes of their names, unless there are many.
+    pub(crate) fn hold(&mut self, files: impl IntoIterator<Item = File>) {
+        const MOST: usize = 64;
+        let room = MOST.saturating_sub(self.places.held.len());
+        self.places.held.extend(files.into_iter().take(room));
+    }
+
+    /// The names of the addresses looked up so far, to be kept. What has none is looked up again when it is asked for.
+    pub(crate) fn names(&mut self) -> Vec<ModuleNames> {
+        let has_name = |frame: &Frame| frame.function.is_some() || frame.file.is_some();
+        self.frames.retain(|_, frames| frames.iter().any(has_name));
+        self.mismatches.clear();
+        let mut names: HashMap<&Wanted, Vec<_>> = HashMap::new();
+        for ((wanted, address), frames) in &self.frames {
+            let named = |frame: &Frame| NamedFrame {
+                function: frame.function.clone(),
+                file: frame.file.clone(),
+                line: frame.line,
+            };
+            let frames = frames.iter().map(named).collect();
+            names.entry(wanted).or_default().push((*address, frames));
+        }
+        let kept = names.into_iter().map(|(wanted, mut frames)| {
+            frames.sort_by_key(|&(address, _)| address);
+            wanted.kept(frames)
+        });
+        let mut kept: Vec<ModuleNames> = kept.collect();
+        kept.sort_by(|a, b| {
+            (&a.module, &a.build_id, a.file).cmp(&(&b.module, &b.build_id, b.file))
+        });
+        kept
+    }
+
+    fn look_up(&mut self, wanted: Wanted, address: u64) -> Vec<Frame> {
+        let key = (wanted, address);
+        if let Some(known) = self.frames.get(&key) {
+            return known.clone();
+        }
+        let bare = Frame {
+            function: None,
+            file: None,
+            line: None,
+            module: (!key.0.path().is_empty()).then(|| key.0.path().to_owned()),
+            address: format!("{address:#x}"),
+        };
+        let mut frames = self.kept(&key.0, address, &bare);
+        if frames.is_empty() {
+            match &*self.file(&key.0) {
+                Ok(source) => frames = source.look_up(address, &bare),
+                Err(reason) => {
+                    self.mismatches.extend(key.0.mismatch(reason));
+                    frames.push(bare);
+                }
+            }
+        }
+        self.frames.insert(key, frames.clone());
+        frames
+    }
+
+    /// The frames that a trace kept; none if it did not.
+    fn kept(&self, wanted: &Wanted, address: u64, bare: &Frame) -> Vec<Frame> {
+        let kept = self
+            .kept
+            .get(wanted)
+            .and_then(|kept| kept.get(&address))
+            .into_iter()
+            .flatten()
+            .cloned();
+        let frame =
+            |NamedFrame { function, file, line }| Frame { function, file, line, ..bare.clone() };
+        kept.map(frame).collect()
+    }
+
+    /// The file of a module, opened once under any of its names: unpacking debug information may take long.
+    fn file(&mut self, wanted: &Wanted) -> Rc<Result<Source, String>> {
+        if let Some(file) = self.files.get(wanted) {
             return Rc::clone(file);
         }
-        let real = fs::canonicalize(module).unwrap_or_else(|_| module.into());
-        let real = real.to_string_lossy().into_owned();
-        let opened = self.files.entry(real).or_insert_with(|| Rc::new(open(Path::new(module))));
+        let real = wanted.at_real_path();
+        let opened = self.files.entry(real).or_insert_with(|| Rc::new(self.places.open(wanted)));
         let file = Rc::clone(opened);
-        self.files.insert(module.to_owned(), Rc::clone(&file));
+        self.files.insert(wanted.clone(), Rc::clone(&file));
         file
     }
 }
@@ -93,7 +180,7 @@ struct Segment {
 }
 
 fn segments(module: &Path) -> Vec<Segment> {
-    let Ok(file) = fs::File::open(module) else { return Vec::new() };
+    let Ok(file) = File::open(module) else { return Vec::new() };
     let cache = object::ReadCache::new(file);
     let Ok(object) = object::File::parse(&cache) else { return Vec::new() };
     let segment = |segment: object::Segment<'_, '_, _>| {
@@ -103,65 +190,10 @@ fn segments(module: &Path) -> Vec<Segment> {
     object.segments().map(segment).collect()
 }
 
-/// The frames at `address`, innermost first; the symbol table's name if DWARF has none.
-fn look_up(file: &Loader, address: u64, bare: &Frame) -> Vec<Frame> {
-    // A return address belongs to the call before it.
-    let probe = address.saturating_sub(1);
-    let mut frames = Vec::new();
-    if let Ok(mut found) = file.find_frames(probe) {
-        while let Ok(Some(frame)) = found.next() {
-            let function = frame.function.and_then(|name| Some(name.demangle().ok()?.into_owned()));
-            let (source, line) =
-                frame.location.map_or((None, None), |at| (at.file.map(str::to_owned), at.line));
-            frames.push(Frame { function, file: source, line, ..bare.clone() });
-        }
-    }
-    if frames.is_empty() {
-        frames.push(bare.clone());
-    }
-    if let Some(outer) = frames.last_mut().filter(|frame| frame.function.is_none()) {
-        outer.function = file
-            .find_symbol(probe)
-            .map(|name| addr2line::demangle_auto(name.into(), None).into_owned());
-    }
-    frames
-}
-
-/// Opens the file with the debug information of `module`, or `module` itself if there is no separate one.
-fn open(module: &Path) -> Option<Loader> {
-    let bytes = fs::File::open(module).ok()?;
-    if !bytes.metadata().ok()?.is_file() {
-        return None;
-    }
-    let cache = object::ReadCache::new(bytes);
-    let object = object::File::parse(&cache).ok()?;
-    let own = object.section_by_name(".debug_info").is_some_and(|section| section.size() > 0);
-    let apart = if own { None } else { debug_file(module, &object) };
-    drop(object);
-    apart.and_then(|path| Loader::new(path).ok()).or_else(|| Loader::new(module).ok())
-}
-
-fn debug_file<'data>(module: &Path, object: &impl Object<'data>) -> Option<PathBuf> {
-    let by_id = object.build_id().ok().flatten().filter(|id| id.len() > 2).map(|id| {
-        let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-        Path::new(DEBUG_ROOT).join(".build-id").join(&hex[..2]).join(format!("{}.debug", &hex[2..]))
-    });
-    if let Some(path) = by_id.filter(|path| path.is_file()) {
-        return Some(path);
-    }
-    let (name, _) = object.gnu_debuglink().ok().flatten()?;
-    let name = Path::new(std::ffi::OsStr::from_bytes(name));
-    let folder = module.parent()?;
-    let rooted = Path::new(DEBUG_ROOT).join(folder.strip_prefix("/").unwrap_or(folder));
-    [folder.to_owned(), folder.join(".debug"), rooted]
-        .into_iter()
-        .map(|folder| folder.join(name))
-        .find(|path| path.is_file() && path != module)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[inline(never)]
     fn here() -> u64 {

@@ -33,6 +33,8 @@ pub(crate) struct View {
     pub(crate) only: Option<String>,
     /// Patterns of functions, files and modules that implement locks.
     pub(crate) skip_frames: Vec<String>,
+    /// Where else to look for debug information.
+    pub(crate) debug_dirs: Vec<PathBuf>,
     /// How many locks to show.
     pub(crate) top: usize,
 }

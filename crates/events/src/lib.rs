@@ -10,7 +10,7 @@
 //! [`calls`]: its calls, found by where they return to; [`stacks`]: the numbers of stacks; [`log`]: when each wait was;
 //! [`slept`]: whether its thread slept;
 //! [`spans`]: what the program announces; [`maps`]: the kernel's list of a process's mappings. What the observer asks
-//! about the process around it: [`slots`], a table of modules; [`segments`], [`symbols`], [`deadline`].
+//! about the process around it: [`slots`], a table of modules; [`segments`], [`notes`], [`symbols`], [`deadline`].
 //! # Evidence
 //! Unit tests next to each file, `tests/model.rs`, and `tests/programs` observed by `unc run`.
 
@@ -28,6 +28,7 @@ mod list;
 pub mod log;
 pub mod maps;
 pub mod nested;
+pub mod notes;
 pub mod passing;
 pub mod recent;
 mod releases;

@@ -218,13 +218,18 @@ pub(crate) fn signal_stack() -> Option<libc::stack_t> {
 pub(crate) fn is_only_thread() -> bool {
     /// Links of the directory without one for each thread.
     const OTHER_LINKS: libc::nlink_t = 2;
+    file(c"/proc/self/task").is_some_and(|facts| facts.st_nlink == OTHER_LINKS + 1)
+}
+
+/// What the kernel says of a file.
+pub(crate) fn file(path: &CStr) -> Option<libc::stat> {
     // SAFETY: plain numbers (L5).
     let mut facts: libc::stat = unsafe { std::mem::zeroed() };
-    let path = c"/proc/self/task".as_ptr() as usize;
-    let arguments = [libc::AT_FDCWD as usize, path, (&raw mut facts) as usize, 0, 0, 0];
+    let (path, room) = (path.as_ptr() as usize, (&raw mut facts) as usize);
     // SAFETY: the path ends in NUL (L7), and there is room for the answer (L2).
-    let told = unsafe { call(libc::SYS_newfstatat, arguments) };
-    told.is_ok() && facts.st_nlink == OTHER_LINKS + 1
+    let told =
+        unsafe { call(libc::SYS_newfstatat, [libc::AT_FDCWD as usize, path, room, 0, 0, 0]) };
+    told.ok().map(|_| facts)
 }
 
 /// CPU time of the calling thread.

@@ -3,7 +3,9 @@
 //! # Contract
 //! [`find`] asks the loader through `_dl_find_object`, which takes no lock. Where the C library lacks that (before
 //! glibc 2.35), it asks the kernel and keeps the answer in a table: the loader's other interfaces take its lock, and
-//! intercepting `dlopen` would change whose search path it uses. [`note`] adds a module to the record.
+//! intercepting `dlopen` would change whose search path it uses. [`note`] adds a module to the record, with its build
+//! id as it is in memory: the file may be replaced while the program runs. Without one, it notes what the file looks
+//! like.
 //! # State
 //! FIND_OBJECT, PROGRAM: set at start. TABLE: [`ROOM`] modules, which SLOTS counts; [`dlclose`] outdates them.
 //! # Invariants
@@ -14,7 +16,7 @@
 //!     generation changes. TABLE is 0 or has room for [`ROOM`] slots, zero at first.
 //! I3: FIND_OBJECT is 0 or the C library's `_dl_find_object`, of the type [`FindObject`], which fills an [`Answer`].
 //! I4: a path ends in NUL and never changes while its module is loaded: it is the loader's, or PROGRAM's, whose page
-//!     has one zero more than was written.
+//!     has one zero more than was written, or a slot's, which has too (I2).
 //! I5: the thread that allocates bytes of the record fills them, and no other reaches them before they are published.
 //! I6: what is mapped now may be unmapped at once, unless it is known to be on a stack (I1); so the kernel copies its
 //!     headers.
@@ -31,6 +33,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use uncontended_events::maps::{Mapping, Place, Walk};
+use uncontended_events::notes::{self, BuildId};
 use uncontended_events::segments::{Segment, Segments};
 use uncontended_events::site::Recorder;
 use uncontended_events::slots::{Slots, Stamp};
@@ -61,7 +64,7 @@ pub(crate) fn prepare() {
     if find == 0 {
         let table = kernel::private_memory(ROOM * size_of::<Slot>());
         TABLE.store(table.map_or(0, |table| table.as_ptr() as usize), Relaxed);
-        return learn_all();
+        learn_all();
     }
     let Some(page) = kernel::private_memory(PAGE) else { return };
     // SAFETY: a fresh page (M1); its last byte stays NUL (I4).
@@ -269,7 +272,7 @@ fn keep(place: Place<'_>, generation: u32) -> Option<&'static Facts> {
         Place::File { base, mapping } => (segments(base, &mapping)?, mapping.path),
         Place::Other(mapping) => (Segments::none(&mapping), &[][..]),
     };
-    let path = &path[..path.len().min(PATH)];
+    let path = &path[..path.len().min(PATH - 1)];
     let same = |facts: &Facts| facts.segments == segments && facts.path() == path;
     for slot in slots() {
         if let Some((_, facts)) = slot.read().filter(|&(_, facts)| same(facts)) {
@@ -314,8 +317,12 @@ fn segments(base: usize, mapping: &Mapping<'_>) -> Option<Segments> {
     Segments::of(base, (0..count).map(header))
 }
 
-/// Adds the module to the record, once.
-pub(crate) fn note(recorder: &Recorder, object: &Object) {
+/// Adds the module to the record, once. `word` reads the process's memory.
+pub(crate) fn note(
+    recorder: &Recorder,
+    object: &Object,
+    word: &mut dyn FnMut(usize) -> Option<usize>,
+) {
     let arena = recorder.arena;
     let modules = &recorder.process.modules;
     if arena
@@ -324,17 +331,54 @@ pub(crate) fn note(recorder: &Recorder, object: &Object) {
     {
         return;
     }
+    let id = object.build_id(word);
+    let id = id.as_ref().map_or(&[][..], BuildId::bytes);
     // SAFETY: the path of a module in use, or in our own table; both stay (I1, I2).
     let path = unsafe { &*object.path };
-    let units = layout::units(size_of::<Module>() + path.len());
+    let units = layout::units(size_of::<Module>() + path.len() + id.len());
     let Some(unit) = arena.allocate(units) else { return };
     // SAFETY: ours until it is published below (I5).
     let room = unsafe { arena.bytes(unit, units) };
-    room[size_of::<Module>()..][..path.len()].copy_from_slice(path);
+    let (path_room, rest) = room[size_of::<Module>()..].split_at_mut(path.len());
+    path_room.copy_from_slice(path);
+    rest[..id.len()].copy_from_slice(id);
     let module: &Module = arena.at(unit);
     module.path_bytes.store(path.len() as u32, Relaxed);
+    module.id_bytes.store(id.len() as u32, Relaxed);
     module.bias.store(object.bias as u64, Relaxed);
     module.start.store(object.start as u64, Relaxed);
     module.end.store(object.end as u64, Relaxed);
+    if id.is_empty() {
+        object.note_file(module);
+    }
     arena.push::<Module>(modules, unit);
+}
+
+impl Object {
+    /// Its build id: its headers are at its start, or where the file's address 0 is (see `end_of_frames`).
+    fn build_id(&self, word: &mut dyn FnMut(usize) -> Option<usize>) -> Option<BuildId> {
+        let mut at = |base| notes::build_id(base, self.bias, &mut *word);
+        at(self.start).or_else(|| at(self.bias))
+    }
+
+    /// What its file looks like. Of the program's own, the kernel knows which one it is; of a library, it is the file
+    /// of that path now, when its code is first on a stack.
+    fn note_file(&self, module: &Module) {
+        if sandbox::is_filtered() {
+            return;
+        }
+        // SAFETY: a path in use ends in NUL (I1, I4).
+        let path = unsafe { CStr::from_ptr(self.path.cast()) };
+        let program = PROGRAM.load(Relaxed) as *const c_char;
+        // SAFETY: it ends in NUL, too (I4).
+        let is_program = !program.is_null() && unsafe { CStr::from_ptr(program) } == path;
+        let path = if is_program { c"/proc/self/exe" } else { path };
+        let Some(facts) = kernel::file(path) else {
+            return module.file_bytes.store(u64::MAX, Relaxed); // No file of that path is it.
+        };
+        let seconds = (facts.st_mtime as u64).wrapping_mul(1_000_000_000);
+        module.file_bytes.store(facts.st_size as u64, Relaxed);
+        module.modified_ns.store(seconds.wrapping_add(facts.st_mtime_nsec as u64), Relaxed);
+        module.inode.store(facts.st_ino, Relaxed);
+    }
 }

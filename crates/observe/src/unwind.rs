@@ -38,7 +38,8 @@ impl Memory {
             return None;
         }
         self.page = page;
-        // SAFETY: an aligned word in a page that was readable just now, in a stack that its thread is running on (I1).
+        // SAFETY: an aligned word in a page that was readable just now, in a stack that its thread is running on (I1),
+        // or in a module that such a stack returns to (I2).
         Some(unsafe { (at as *const usize).read_volatile() })
     }
 }
@@ -72,7 +73,7 @@ pub(crate) fn unwind(
         frames[count] = at.pc as u64;
         count += 1;
         let Some(object) = module::find(at.pc - 1) else { break };
-        module::note(recorder, &object);
+        module::note(recorder, &object, &mut |at| memory.word(at));
         match step(at, &object, &mut memory) {
             Some(next) if next.sp > at.sp => at = next,
             _ => break,

@@ -1,6 +1,6 @@
 //! Facts that the record cannot contain because they are outside the program: its exit, and the kernel's figures.
 
-use crate::run::{FutexSite, SpanKind, Thread};
+use crate::run::{FutexSite, SpanKind, StillRunning, Thread};
 use serde::{Deserialize, Serialize};
 
 /// What `unc` itself observed of a run; a trace file keeps it with the record.
@@ -26,9 +26,15 @@ pub struct Facts {
     /// How long after the start recording began.
     #[serde(default)]
     pub delay_ns: u64,
-    /// Processes that the program left running.
+    /// Processes that the program left running, if `still_running` does not list them.
     #[serde(default)]
     pub left_running: u32,
+    /// Processes that the program left running.
+    #[serde(default)]
+    pub still_running: Vec<StillRunning>,
+    /// The names of the addresses in use, by module: the files may change. Only in a kept trace.
+    #[serde(default)]
+    pub names: Vec<ModuleNames>,
     /// Processes that ran as another user for some time.
     #[serde(default)]
     pub other_users: u32,
@@ -58,6 +64,31 @@ pub struct Facts {
 /// For fields that are only written if they are true.
 pub(crate) fn is_false(flag: &bool) -> bool {
     !flag
+}
+
+/// The names that a module's file had for addresses in it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ModuleNames {
+    /// Its path.
+    pub module: String,
+    /// Its build id, in hexadecimal; empty if it has none.
+    pub build_id: String,
+    /// If it has none, length, time (in nanoseconds since 1970) and inode of its file, if known.
+    #[serde(default)]
+    pub file: Option<[u64; 3]>,
+    /// The frames at each address, innermost first.
+    pub frames: Vec<(u64, Vec<NamedFrame>)>,
+}
+
+/// A frame without its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedFrame {
+    /// Demangled name.
+    pub function: Option<String>,
+    /// Source file.
+    pub file: Option<String>,
+    /// Line in that file.
+    pub line: Option<u32>,
 }
 
 /// What the kernel saw of processes from outside.

@@ -7,6 +7,7 @@
 //! The definitions (blocked, wait, idle, hold, class) are those of ARCHITECTURE.md.
 
 mod blamed;
+mod coverage;
 mod cycles;
 mod ends;
 mod join;
@@ -18,6 +19,7 @@ pub use blamed::{
     Blame, Blamed, BlamedKind, GAINS, HoldersWaited, Keeper, PathTaken, RankedBy, WaitedIn,
     WaitedOn,
 };
+pub use coverage::{Coverage, NotRecording, StillRunning, SymbolsMismatch};
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
 pub use ends::{Head, TimedOut, Unfinished};
 pub use join::Join;
@@ -445,38 +447,6 @@ pub struct Frame {
     pub module: Option<String>,
     /// Address within the module, as hexadecimal text.
     pub address: String,
-}
-
-/// What the run saw and what it could not see.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Coverage {
-    /// Program images that loaded the observer.
-    pub processes_observed: u32,
-    /// Sentences about what this run could not see; never empty.
-    pub unseen: Vec<String>,
-    /// Why nothing at all was seen, if so.
-    pub nothing_seen: Option<String>,
-    /// Programs that did not record, and why, except those too short to be sampled.
-    #[serde(default)]
-    pub not_recording: Vec<NotRecording>,
-    /// Share (0 to 1) of all futex waiting time that the observer did not account for; needs root.
-    pub futex_share_unaccounted: Option<f64>,
-    /// Futex waits by call site as the kernel saw them; needs root.
-    pub futex_sites: Vec<FutexSite>,
-    /// Further figures by name.
-    #[serde(flatten)]
-    pub more: BTreeMap<String, serde_json::Value>,
-}
-
-/// A program that did not record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotRecording {
-    /// Its process id.
-    pub pid: u32,
-    /// Its arguments.
-    pub command: Vec<String>,
-    /// Why, in words.
-    pub reason: String,
 }
 
 /// Futex waits of one call site, as the kernel saw them.

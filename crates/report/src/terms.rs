@@ -197,6 +197,23 @@ pub const TERMS: &[Group] = &[
             ("forced", "context switches because it was preempted"),
         ],
     ),
+    (
+        "Coverage",
+        &[
+            (
+                "functions not named",
+                "the file of the program or library is not the one that ran, so its names would be wrong: it has another build id (or, without one, another length, time or inode), or is gone",
+            ),
+            (
+                "functions without names",
+                "the file is the one that ran, but has no symbols, and no debug information was found for it",
+            ),
+            (
+                "still running",
+                "processes that outlived the program: what they did later is not in the report",
+            ),
+        ],
+    ),
 ];
 
 /// The terms as text of at most this many columns.

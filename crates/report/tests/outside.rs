@@ -78,6 +78,7 @@ fn record() -> Vec<u8> {
             bias: 0x100,
             start: 0x100,
             end: 0x900,
+            ..ModuleRecord::default()
         }],
         ..ProcessRecord::default()
     };

@@ -10,8 +10,8 @@
 
 use crate::histogram::FINE;
 use crate::layout::{
-    self, Caused, Cell, Cold, Extreme, FRAMES, HEADER_UNITS, Header, Lock, Module, Process, SITES,
-    Stack, Thread, UNIT, Unit, WaiterList,
+    self, BUILD_ID, Caused, Cell, Cold, Extreme, FRAMES, HEADER_UNITS, Header, Lock, Module,
+    Process, SITES, Stack, Thread, UNIT, Unit, WaiterList,
 };
 use crate::records::{CausedRecord, CellRecord, LockRecord, ProcessRecord, ThreadRecord};
 use crate::setup::Setup;
@@ -104,14 +104,22 @@ impl Writer {
         self.put(at + offset_of!(Process, command), unit);
         self.put(at + offset_of!(Process, command_bytes), words.len() as u32);
         for module in &process.modules {
-            let bytes = size_of::<Module>() + module.path.len();
+            let id = &module.build_id[..module.build_id.len().min(BUILD_ID)];
+            let bytes = size_of::<Module>() + module.path.len() + id.len();
             let (entry, _) =
                 self.entry(bytes, at + offset_of!(Process, modules), offset_of!(Module, next));
             self.put(entry + offset_of!(Module, path_bytes), module.path.len() as u32);
             self.put_wide(entry + offset_of!(Module, bias), module.bias);
             self.put_wide(entry + offset_of!(Module, start), module.start);
             self.put_wide(entry + offset_of!(Module, end), module.end);
-            self.text(entry + size_of::<Module>(), module.path.as_bytes());
+            let file = module.file.unwrap_or_default();
+            self.put_wide(entry + offset_of!(Module, file_bytes), file.bytes);
+            self.put_wide(entry + offset_of!(Module, modified_ns), file.modified_ns);
+            self.put_wide(entry + offset_of!(Module, inode), file.inode);
+            self.put(entry + offset_of!(Module, id_bytes), id.len() as u32);
+            let path_at = entry + size_of::<Module>();
+            self.text(path_at, module.path.as_bytes());
+            self.text(path_at + module.path.len(), id);
         }
         let stacks = self.stacks(at, &process.stacks);
         let mut locks = Numbers::new();
@@ -253,7 +261,9 @@ mod tests {
     use super::*;
     use crate::layout::{WAITED, WAKE, clock, kind};
     use crate::reader;
-    use crate::records::{ExtremeRecord, ModuleRecord, TimedOutRecord, TimesRecord, WantsRecord};
+    use crate::records::{
+        ExtremeRecord, FileRecord, ModuleRecord, TimedOutRecord, TimesRecord, WantsRecord,
+    };
     use crate::setup::Holds;
 
     fn setup() -> Setup {
@@ -294,6 +304,17 @@ mod tests {
         }
     }
 
+    /// One with a build id, and one without.
+    fn modules() -> Vec<ModuleRecord> {
+        let file = FileRecord { bytes: 4, modified_ns: 5, inode: 6 };
+        let module = |path: &str| ModuleRecord { path: path.into(), ..ModuleRecord::default() };
+        let first = ModuleRecord { bias: 1, start: 2, end: 3, ..module("/lib/a") };
+        vec![
+            ModuleRecord { build_id: vec![7; 20], ..first },
+            ModuleRecord { file: Some(file), ..module("/lib/b") },
+        ]
+    }
+
     #[test]
     fn what_is_written_reads_back() {
         let lock =
@@ -316,7 +337,7 @@ mod tests {
                 ThreadRecord { asleep_since: Some(300), wants: Some(wants), ..thread(13) },
             ],
             stacks: HashMap::from([(1, vec![0x10, 0x11]), (2, vec![0x20])]),
-            modules: vec![ModuleRecord { path: "/lib/a".into(), bias: 1, start: 2, end: 3 }],
+            modules: modules(),
             ..ProcessRecord::default()
         };
         let composed = Composed { process, cells: vec![vec![(9, cell())], vec![(7, cell())]] };
@@ -329,7 +350,8 @@ mod tests {
         );
         let process = &read.processes[1];
         assert_eq!(process.command, composed.process.command);
-        assert_eq!(process.modules, composed.process.modules);
+        let newest_first = composed.process.modules.iter().rev();
+        assert!(process.modules.iter().eq(newest_first), "{:?}", process.modules);
         let places: Vec<(u64, &[u64])> =
             process.locks.iter().map(|lock| (lock.address, &lock.waiting[..])).collect();
         assert_eq!(places, [(0x70, &[300][..]), (0x90, &[][..])]);

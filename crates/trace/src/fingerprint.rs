@@ -25,6 +25,7 @@ const _: () = {
     assert!(size_of::<LogPart>() == 128 * UNIT);
     assert!(size_of::<Extreme>() == 40);
     assert!(size_of::<Stack>() == 240);
+    assert!(size_of::<Module>() == UNIT);
     // A lock that a thread never waited for, and one that a thread waited for.
     assert!(size_of::<Lock>() + size_of::<Cell>() <= 512);
     assert!(
@@ -74,12 +75,12 @@ const _: () = {
         Held: lock site;
         Extreme: ticks at release mine other cause spare;
         Stack: next count hash frames;
-        Module: next path_bytes bias start end;
+        Module: next path_bytes bias start end file_bytes modified_ns inode id_bytes spare;
     };
     let (mut hash, mut at) = (0xcbf2_9ce4_8422_2325, 0);
     while at < places.len() {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0x69fe_c427_b970_83a9, "the layout has changed: change VERSION");
+    assert!(hash == 0x4df5_ecad_dc42_4ac7, "the layout has changed: change VERSION");
 };

@@ -554,7 +554,20 @@ pub struct Module {
     pub start: AtomicU64,
     /// One past its last address.
     pub end: AtomicU64,
+    /// Bytes of its file; 0 if unknown, as the next two; `u64::MAX` if there was none any more.
+    pub file_bytes: AtomicU64,
+    /// When its file was changed last, in nanoseconds since 1970.
+    pub modified_ns: AtomicU64,
+    /// The inode of its file.
+    pub inode: AtomicU64,
+    /// Bytes of the build id behind the path; 0 if it has none.
+    pub id_bytes: AtomicU32,
+    /// Keeps the size a multiple of a unit.
+    pub spare: AtomicU32,
 }
+
+/// Most bytes of a build id.
+pub const BUILD_ID: usize = 64;
 
 /// Units needed by a table of `count` words.
 pub const fn word_units(count: usize) -> u32 {

@@ -18,9 +18,9 @@ use crate::layout::{
 };
 pub use crate::read_error::ReadError;
 pub use crate::records::{
-    CausedRecord, CellAt, CellRecord, ExtremeRecord, HeldRecord, HoldRecord, LockRecord, LogRecord,
-    LoggedRecord, ModuleRecord, NestedRecord, ProcessRecord, SpanNameRecord, ThreadRecord,
-    TimedOutRecord, TimesRecord, WantsRecord,
+    CausedRecord, CellAt, CellRecord, ExtremeRecord, FileRecord, HeldRecord, HoldRecord,
+    LockRecord, LogRecord, LoggedRecord, ModuleRecord, NestedRecord, ProcessRecord, SpanNameRecord,
+    ThreadRecord, TimedOutRecord, TimesRecord, WantsRecord,
 };
 use crate::setup::Holds;
 use std::cell::{Cell as Counter, RefCell};
@@ -199,8 +199,17 @@ impl<'b> View<'b> {
 
     fn module(&self, at: usize) -> ModuleRecord {
         let length = self.u32(at + offset_of!(Module, path_bytes)) as usize;
+        let path_at = at + size_of::<Module>();
+        let id_bytes = self.u32(at + offset_of!(Module, id_bytes)) as usize;
+        let file = FileRecord {
+            bytes: self.u64(at + offset_of!(Module, file_bytes)),
+            modified_ns: self.u64(at + offset_of!(Module, modified_ns)),
+            inode: self.u64(at + offset_of!(Module, inode)),
+        };
         ModuleRecord {
-            path: String::from_utf8_lossy(self.text(at + size_of::<Module>(), length)).into_owned(),
+            path: String::from_utf8_lossy(self.text(path_at, length)).into_owned(),
+            build_id: self.text(path_at + length, id_bytes.min(layout::BUILD_ID)).to_vec(),
+            file: (file != FileRecord::default()).then_some(file),
             bias: self.u64(at + offset_of!(Module, bias)),
             start: self.u64(at + offset_of!(Module, start)),
             end: self.u64(at + offset_of!(Module, end)),

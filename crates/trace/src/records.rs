@@ -339,4 +339,19 @@ pub struct ModuleRecord {
     pub start: u64,
     /// One past its last address.
     pub end: u64,
+    /// Its build id, from the process's own memory; empty if it has none.
+    pub build_id: Vec<u8>,
+    /// Its file as the process found it, if it has no build id.
+    pub file: Option<FileRecord>,
+}
+
+/// What identifies a file, as far as that can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct FileRecord {
+    /// Its length.
+    pub bytes: u64,
+    /// When it was changed last, in nanoseconds since 1970.
+    pub modified_ns: u64,
+    /// Its inode.
+    pub inode: u64,
 }

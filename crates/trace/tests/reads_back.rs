@@ -12,8 +12,8 @@ use uncontended_trace::layout::{
     Thread, UNIT, Unit, WaiterList,
 };
 use uncontended_trace::reader::{
-    CellRecord, ExtremeRecord, LockRecord, LogRecord, LoggedRecord, ModuleRecord, ProcessRecord,
-    ThreadRecord, TimedOutRecord, TimesRecord, read,
+    CellRecord, ExtremeRecord, FileRecord, LockRecord, LogRecord, LoggedRecord, ModuleRecord,
+    ProcessRecord, ThreadRecord, TimedOutRecord, TimesRecord, read,
 };
 use uncontended_trace::setup::Holds;
 
@@ -107,15 +107,25 @@ impl Writer {
     }
 
     fn module(&mut self, process: Unit, path: &str) -> ModuleRecord {
-        let (size, of_process) = (size_of::<Module>() + path.len(), offset_of!(Process, modules));
+        const ID: &str = "a build id of 20 ...";
+        let size = size_of::<Module>() + path.len() + ID.len();
+        let of_process = offset_of!(Process, modules);
         let unit = self.listed(size, offset_of!(Module, next), process, of_process);
         self.put(unit, offset_of!(Module, path_bytes), (path.len() as u32).to_le_bytes());
+        self.put(unit, offset_of!(Module, id_bytes), (ID.len() as u32).to_le_bytes());
         self.text(unit, size_of::<Module>(), path);
+        self.text(unit, size_of::<Module>() + path.len(), ID);
         ModuleRecord {
             path: path.to_owned(),
             bias: self.word(unit, offset_of!(Module, bias)),
             start: self.word(unit, offset_of!(Module, start)),
             end: self.word(unit, offset_of!(Module, end)),
+            build_id: ID.into(),
+            file: Some(FileRecord {
+                bytes: self.word(unit, offset_of!(Module, file_bytes)),
+                modified_ns: self.word(unit, offset_of!(Module, modified_ns)),
+                inode: self.word(unit, offset_of!(Module, inode)),
+            }),
         }
     }
 

@@ -240,6 +240,9 @@ pub(crate) struct ViewFlags {
     /// for any characters (repeatable)
     #[arg(long, value_name = "PATTERN")]
     pub(crate) skip_frames: Vec<String>,
+    /// Look for debug information, or for what ran, in DIR as well as in /usr/lib/debug (repeatable)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) debug_dir: Vec<PathBuf>,
     /// Show the N costliest locks
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>(1..=u64::MAX))]
     pub(crate) top: usize,
@@ -248,7 +251,17 @@ pub(crate) struct ViewFlags {
 impl ViewFlags {
     /// The same as plain data.
     pub(crate) fn plan(self) -> View {
-        let ViewFlags { report, json, html, folded, perfetto, only, skip_frames, top } = self;
-        View { report, json, html, folded, perfetto, only, skip_frames, top }
+        let ViewFlags {
+            report,
+            json,
+            html,
+            folded,
+            perfetto,
+            only,
+            skip_frames,
+            debug_dir: debug_dirs,
+            top,
+        } = self;
+        View { report, json, html, folded, perfetto, only, skip_frames, debug_dirs, top }
     }
 }

@@ -55,7 +55,7 @@ fn write(trace: &Path, view: &View) -> Result<(), Failure> {
     let bytes = std::fs::read(trace).map_err(|error| refused(&why(&error)))?;
     let (record, mut facts) = tracefile::decode(&bytes).map_err(|error| refused(&error))?;
     facts.skip_frames.extend_from_slice(&view.skip_frames);
-    let mut symbols = ElfSymbols::default();
+    let mut symbols = ElfSymbols::new(&view.debug_dirs).with_names(&facts.names);
     let of_record = |failure: Failure| refused(&failure.cause);
     let timelines = forms.timelines(record, &facts, &mut symbols).map_err(of_record)?;
     let mut report = emit::report(record, facts, &mut symbols).map_err(of_record)?;

@@ -16,6 +16,7 @@ use crate::run::plan::{Plan, Refusal};
 use crate::symbols::ElfSymbols;
 use crate::view::Opened;
 use std::ffi::{CString, OsStr, OsString};
+use std::fs::File;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -39,7 +40,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         library(plan.kinds()).map_err(|error| own("place the observer", &error))?;
     let outside = obstacle.and_then(|obstacle| outside(&name.to_string_lossy(), obstacle));
     let environment = environment(&library, &record);
-
+    let mut symbols = symbols(plan, &path);
     let mut watches = Watches::open(plan, &path, outside)?;
     let started_unix_s = now_unix_s();
     refuse_if_ended(&signals)?;
@@ -52,10 +53,10 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     }
     let mut schedule = schedule(plan, &signals, start);
     let mut threads = ThreadWatch::new(pid);
-    let mut symbols = ElfSymbols::default();
     let run = Run { plan, record: &record, pid, start, started_unix_s, cost_ns_per_pair, obstacle };
     let mut so_far = |threads: &mut ThreadWatch, watches: &mut Watches| {
         threads.look();
+        symbols.hold(threads.programs());
         let written = run.report_so_far(threads, watches, &mut outputs, &mut symbols);
         written.unwrap_or_else(|failure| complain(&failure));
     };
@@ -74,11 +75,12 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let ended = status(exit.code, exit.signal);
     // Of its children, the observer may have recorded more.
     let seen = watches.outside().filter(|_| !record.has_processes());
+    symbols.hold(threads.programs());
     let facts = Facts {
         exit_status: i32::from(ended),
         signal: exit.signal,
         wall_ns,
-        left_running: threads.left_running(pid),
+        still_running: threads.still_running(pid),
         load: schedule.load.as_ref().and_then(Load::facts),
         ..run.facts(&threads, &mut watches, &mut symbols, seen.as_ref())
     };
@@ -152,6 +154,13 @@ impl Run<'_> {
         let record = bytes(self.record, seen)?;
         emit::after_run(self.plan, &record, Facts { so_far: true, ..facts }, outputs, symbols)
     }
+}
+
+/// The names of a program, which it may delete or replace.
+fn symbols(plan: &Plan, path: &Path) -> ElfSymbols {
+    let mut symbols = ElfSymbols::new(&plan.view.debug_dirs);
+    symbols.hold(File::open(path));
+    symbols
 }
 
 /// When to do what, of a program that started at `start`.

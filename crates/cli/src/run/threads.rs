@@ -8,12 +8,12 @@
 //! proc(5); `Documentation/scheduler/sched-stats.rst` for `schedstat`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use uncontended_report::facts::{ThreadFacts, Unrecorded};
-use uncontended_report::run::Thread;
+use uncontended_report::run::{StillRunning, Thread};
 
 /// Samples a program's threads periodically.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub(crate) struct ThreadWatch {
     others: BTreeSet<u32>,
     /// The program with which each process was seen recording.
     recording: BTreeMap<u32, PathBuf>,
+    /// Their files.
+    programs: Vec<File>,
     /// The programs seen without the record.
     unrecorded: Vec<Unrecorded>,
     /// When to sample next.
@@ -43,6 +45,7 @@ impl ThreadWatch {
             seen: BTreeMap::new(),
             others: BTreeSet::new(),
             recording: BTreeMap::new(),
+            programs: Vec::new(),
             unrecorded: Vec::new(),
             due: Instant::now() + SHORTEST,
         }
@@ -63,10 +66,24 @@ impl ThreadWatch {
         u32::try_from(self.others.len()).unwrap_or(u32::MAX)
     }
 
-    /// How many processes other than `ended` are alive.
-    pub(crate) fn left_running(&self, ended: u32) -> u32 {
+    /// The processes other than `ended` that are alive.
+    pub(crate) fn still_running(&self, ended: u32) -> Vec<StillRunning> {
         let alive = |pid: &u32| *pid != ended && is_alive(*pid);
-        u32::try_from(self.pids.iter().filter(|pid| alive(pid)).count()).unwrap_or(u32::MAX)
+        let left = self.pids().filter(alive);
+        left.map(|pid| StillRunning { pid, command: command(pid) }).collect()
+    }
+
+    /// The files of the programs seen, also of those that have been deleted since.
+    pub(crate) fn programs(&mut self) -> impl Iterator<Item = File> + use<> {
+        std::mem::take(&mut self.programs).into_iter()
+    }
+
+    /// Keeps the file of the program that `pid` runs open, unless there are many.
+    fn hold_program(&mut self, pid: u32) {
+        const MOST: usize = 16;
+        if self.programs.len() < MOST {
+            self.programs.extend(File::open(format!("/proc/{pid}/exe")));
+        }
     }
 
     /// Reads every thread's figures.
@@ -120,11 +137,13 @@ impl ThreadWatch {
             return;
         }
         if has("/memfd:uncontended-record") {
+            if !self.recording.values().any(|known| *known == program) {
+                self.hold_program(pid);
+            }
             self.recording.insert(pid, program);
             return;
         }
-        let words = words.strip_suffix(b"\0").unwrap_or(&words).split(|&byte| byte == 0);
-        let command = words.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        let command = split(&words);
         let loaded = has("/uncontended/observe-") || has("/memfd:uncontended-observe");
         let seen = Unrecorded { pid, command, loaded };
         if !self.unrecorded.contains(&seen) {
@@ -145,6 +164,17 @@ impl ThreadWatch {
         };
         self.seen.iter().map(of).collect()
     }
+}
+
+/// The arguments of a process.
+fn command(pid: u32) -> Vec<String> {
+    split(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default())
+}
+
+/// Words that each end in NUL; the last one may not.
+fn split(words: &[u8]) -> Vec<String> {
+    let words = words.strip_suffix(b"\0").unwrap_or(words).split(|&byte| byte == 0);
+    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
 fn is_ours(program: &Path) -> bool {

@@ -4,14 +4,16 @@ use super::scripts::scripts;
 use super::unnamed::unnamed;
 use super::{outside, sum, threads};
 use crate::facts::{Facts, FutexFacts, Unrecorded};
-use crate::run::{Coverage, NotRecording, Process};
+use crate::run::{Coverage, NotRecording, Process, SymbolsMismatch};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+use uncontended_figures::text::clean;
 use uncontended_figures::{Dimension, duration, given};
 use uncontended_trace::reader::Record;
 use uncontended_trace::setup::Holds;
 
 /// The gaps that the record reports about itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Gaps {
     /// Hold times were not recorded.
     pub(super) holds: Holds,
@@ -23,6 +25,8 @@ pub(super) struct Gaps {
     pub(super) negative: u64,
     /// Program images that loaded the observer.
     pub(super) observed: u32,
+    /// Modules whose files are not those that ran.
+    pub(super) symbols_mismatch: Vec<SymbolsMismatch>,
 }
 
 const ALWAYS: &str = "Not seen: locks inside glibc (stdio, malloc, the loader), spinning that is compiled into the program, \
@@ -38,7 +42,7 @@ const NEEDS_ROOT: &str =
 /// unfinished waits.
 pub(super) type Accounted = HashMap<(u32, u32), u64>;
 
-pub(super) fn accounted(record: &Record<'_>, wall_ns: u64) -> Accounted {
+fn accounted(record: &Record<'_>, wall_ns: u64) -> Accounted {
     let ns = |ticks: u64| (ticks as f64 * record.tick_ns) as u64;
     let mut accounted = Accounted::new();
     for image in &record.processes {
@@ -52,7 +56,7 @@ pub(super) fn accounted(record: &Record<'_>, wall_ns: u64) -> Accounted {
 }
 
 /// What the record lacks, in sentences.
-fn lacking(gaps: Gaps, from_kernel: bool) -> Vec<String> {
+fn lacking(gaps: &Gaps, from_kernel: bool) -> Vec<String> {
     let mut unseen = Vec::new();
     match gaps.holds {
         Holds::None if from_kernel => {}
@@ -85,19 +89,15 @@ pub(super) fn coverage(
     record: &Record<'_>,
     processes: &[Process],
     gaps: Gaps,
-    accounted: &Accounted,
 ) -> Coverage {
     let from_kernel = record.from_kernel;
     let mut unseen = if from_kernel { outside::unseen(facts) } else { vec![ALWAYS.to_owned()] };
-    unseen.extend(lacking(gaps, from_kernel));
+    unseen.extend(lacking(&gaps, from_kernel));
     if facts.delay_ns > 0 && !is_too_late(facts) {
         let delay = given(facts.delay_ns as f64, Dimension::Time);
         unseen.push(format!("The first {delay} were not recorded (--delay)."));
     }
-    if facts.left_running > 0 {
-        let text = "Processes still running when the program ended, reported up to then";
-        unseen.push(format!("{text}: {}.", facts.left_running));
-    }
+    unseen.extend(left_running(facts));
     if facts.other_users > 0 {
         let text = "Processes that ran as another user, whose programs cannot open the record";
         unseen.push(format!("{text}: {}.", facts.other_users));
@@ -106,12 +106,13 @@ pub(super) fn coverage(
     unseen.extend(not_recording_lines(&not_recording));
     unseen.extend(apart(processes));
     unseen.extend(kernel_gaps(processes));
-    unseen.extend(unnamed(processes));
+    unseen.extend(symbols_mismatch(&gaps.symbols_mismatch));
+    unseen.extend(unnamed(processes, &gaps.symbols_mismatch));
     unseen.extend(scripts(record));
     let share = match &facts.futex {
         Some(futex) => {
             unseen.extend(futex_gaps(futex));
-            share_unaccounted(futex, accounted)
+            share_unaccounted(futex, &accounted(record, facts.wall_ns))
         }
         None => {
             unseen.extend((!from_kernel && !is_too_late(facts)).then(|| NEEDS_ROOT.into()));
@@ -128,10 +129,50 @@ pub(super) fn coverage(
         unseen,
         nothing_seen,
         not_recording,
+        still_running: facts.still_running.clone(),
+        symbols_mismatch: gaps.symbols_mismatch,
         futex_share_unaccounted: share,
         futex_sites,
         more: BTreeMap::new(),
     }
+}
+
+/// Processes that outlived the program.
+fn left_running(facts: &Facts) -> Option<String> {
+    const NAMED: usize = 3;
+    let count = facts.still_running.len().max(facts.left_running as usize);
+    let all = facts.still_running.iter().take(NAMED);
+    let names: Vec<String> = all
+        .map(|left| format!("{} ({})", left.command.first().map_or("?", String::as_str), left.pid))
+        .collect();
+    let names = match count.saturating_sub(names.len()) {
+        _ if names.is_empty() => count.to_string(),
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    };
+    let text = "Processes still running when the program ended, reported up to then";
+    (count > 0).then(|| format!("{text}: {names}. Watch them with `unc attach PID`."))
+}
+
+/// Modules whose functions have no names because their files are not those that ran.
+fn symbols_mismatch(modules: &[SymbolsMismatch]) -> Vec<String> {
+    const NAMED: usize = 3;
+    let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for SymbolsMismatch { module, reason, .. } in modules {
+        let name = Path::new(module).file_name().unwrap_or(module.as_ref());
+        by_reason.entry(reason).or_default().push(clean(&name.to_string_lossy()));
+    }
+    let line = |(reason, mut names): (&str, Vec<String>)| {
+        let more = match names.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        names.truncate(NAMED);
+        let remedy = "run with --trace, which keeps the names, or keep what ran, or its debug information, in a folder \
+            that --debug-dir names";
+        format!("Functions not named, because {reason}: {}{more}; {remedy}.", names.join(", "))
+    };
+    by_reason.into_iter().map(line).collect()
 }
 
 /// Locks that other processes may use, in which they could not be recognised.

@@ -28,6 +28,7 @@ mod unnamed;
 
 pub use classify::{Part, classify};
 pub use distribution::{Bucket, distribution};
+pub use stacks::name_all;
 pub use timeline::{Activity, Event, Timeline, timeline};
 
 use crate::code::Skipped;
@@ -35,7 +36,7 @@ use crate::facts::{Facts, SeenFacts};
 use crate::findings;
 use crate::run::{
     AttachedTo, BlamedKind, CULPRITS, Clock, Frame, Holds, IdleCause, Observer, Process, RankedBy,
-    RunReport, SCHEMA, Source,
+    RunReport, SCHEMA, Source, SymbolsMismatch,
 };
 use blame::Sites;
 use coverage::Gaps;
@@ -43,7 +44,7 @@ use joined::Joined;
 use stacks::Stacks;
 use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout;
-use uncontended_trace::reader::{self, ReadError, Record};
+use uncontended_trace::reader::{self, ModuleRecord, ReadError, Record};
 use uncontended_trace::setup;
 
 /// The sum of figures from a record, whose bytes are not trusted: at most `u64::MAX`.
@@ -57,6 +58,11 @@ pub trait Symbols {
     /// name it has only its module and address.
     fn frames(&mut self, module: &str, address: u64) -> Vec<Frame>;
 
+    /// The same for a module as the process had it: its file may be another one by now, which must not name it.
+    fn frames_of(&mut self, module: &ModuleRecord, address: u64) -> Vec<Frame> {
+        self.frames(&module.path, address)
+    }
+
     /// The same for the byte at `offset` in the file of `module`.
     fn frames_at_offset(&mut self, module: &str, offset: u64) -> Vec<Frame>;
 
@@ -64,6 +70,11 @@ pub trait Symbols {
     fn called(&mut self, module: &str, program: &str) -> Option<String> {
         let _ = (module, program);
         None
+    }
+
+    /// The modules, of those asked about so far, that only another file or none is left of.
+    fn mismatches(&self) -> Vec<SymbolsMismatch> {
+        Vec::new()
     }
 }
 
@@ -104,8 +115,8 @@ pub fn report(
     let deadlocks = deadlocks::numbered(stuck.into_iter().rev(), &processes);
     let lock_order = record.lock_order.then(|| order::joined(orders.into_iter().rev(), &processes));
     processes.extend(threads::unobserved(&facts, &told));
-    let accounted = coverage::accounted(&record, facts.wall_ns);
-    let coverage = coverage::coverage(&facts, &record, &processes, gaps(&record), &accounted);
+    let gaps = Gaps { symbols_mismatch: symbols.mismatches(), ..gaps(&record) };
+    let coverage = coverage::coverage(&facts, &record, &processes, gaps);
     let mut report = RunReport {
         schema: SCHEMA.into(),
         command: facts.command,
@@ -180,6 +191,7 @@ fn gaps(record: &Record<'_>) -> Gaps {
         reentered: record.dropped_busy,
         negative: record.negative,
         observed: u32::try_from(record.processes.len()).unwrap_or(u32::MAX),
+        symbols_mismatch: Vec::new(),
     }
 }
 

@@ -4,8 +4,8 @@ use super::Symbols;
 use super::joined::Joined;
 use crate::code::Skipped;
 use crate::run::Frame;
-use std::collections::HashMap;
-use uncontended_trace::reader::{ModuleRecord, ProcessRecord};
+use std::collections::{BTreeSet, HashMap};
+use uncontended_trace::reader::{self, ModuleRecord, ProcessRecord, ReadError};
 
 /// The stacks of one process image.
 pub(super) struct Stacks<'a> {
@@ -54,11 +54,7 @@ impl<'a> Stacks<'a> {
         let Some(image) = own.or_else(|| self.joined.home(stack)) else { return Vec::new() };
         let addresses = &image.stacks[&stack];
         let number = std::ptr::from_ref(image);
-        let modules = self.modules.entry(number).or_insert_with(|| {
-            let mut modules: Vec<&ModuleRecord> = image.modules.iter().collect();
-            modules.sort_by_key(|module| module.start);
-            modules
-        });
+        let modules = self.modules.entry(number).or_insert_with(|| by_start(image));
         let called = self.called.entry(number).or_insert_with(|| called(image, self.symbols));
         let mut frames = Vec::with_capacity(addresses.len());
         for &address in addresses {
@@ -108,7 +104,31 @@ fn name(modules: &[&ModuleRecord], symbols: &mut dyn Symbols, address: u64) -> V
     let behind = modules.partition_point(|module| module.start < address);
     let module = behind.checked_sub(1).map(|at| modules[at]).filter(|module| address <= module.end);
     match module {
-        Some(module) => symbols.frames(&module.path, address.wrapping_sub(module.bias)),
+        Some(module) => symbols.frames_of(module, address.wrapping_sub(module.bias)),
         None => symbols.frames("", address),
     }
+}
+
+/// Names the addresses of all stacks in a record, each once, but at most `most`: before its modules' files change.
+///
+/// # Errors
+/// If the bytes are not a record of this version.
+pub fn name_all(record: &[u8], symbols: &mut dyn Symbols, most: usize) -> Result<(), ReadError> {
+    let record = reader::read(record)?;
+    let mut left = most;
+    for image in &record.processes {
+        let modules = by_start(image);
+        let addresses: BTreeSet<u64> = image.stacks.values().flatten().copied().collect();
+        for &address in addresses.iter().take(left) {
+            name(&modules, symbols, address);
+        }
+        left = left.saturating_sub(addresses.len());
+    }
+    Ok(())
+}
+
+fn by_start(image: &ProcessRecord) -> Vec<&ModuleRecord> {
+    let mut modules: Vec<&ModuleRecord> = image.modules.iter().collect();
+    modules.sort_by_key(|module| module.start);
+    modules
 }

@@ -1,7 +1,7 @@
 //! Modules whose functions have no names, where that hides code that waits or that others wait for.
 
 use super::sum;
-use crate::run::{Frame, Lock, Process};
+use crate::run::{Frame, Lock, Process, SymbolsMismatch};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -14,14 +14,19 @@ const LEAST: u64 = 100;
 /// The innermost frames of a stack, which a person reads first.
 const FRAMES: usize = 4;
 
-/// The modules, in a sentence with what to do; none if all code that matters has names.
-pub(super) fn unnamed(processes: &[Process]) -> Option<String> {
+/// The modules, in a sentence with what to do; none if all code that matters has names. Of those in `mismatch`, the
+/// files may well have symbols.
+pub(super) fn unnamed(processes: &[Process], mismatch: &[SymbolsMismatch]) -> Option<String> {
+    let is_other =
+        |frame: &&Frame| mismatch.iter().any(|other| Some(&other.module) == frame.module.as_ref());
     let locks = || processes.iter().flat_map(|process| &process.locks);
     let waited = |lock: &Lock| lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
     let least = sum(locks().map(waited)) / LEAST;
     let mut modules: BTreeMap<&str, u64> = BTreeMap::new();
     for lock in locks().filter(|lock| waited(lock) > least) {
-        for module in frames(lock).filter_map(module).collect::<HashSet<_>>() {
+        for module in
+            frames(lock).filter(|frame| !is_other(frame)).filter_map(module).collect::<HashSet<_>>()
+        {
             let total = modules.entry(module).or_default();
             *total = total.saturating_add(waited(lock));
         }

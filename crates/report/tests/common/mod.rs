@@ -29,6 +29,8 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
             ],
             nothing_seen: None,
             not_recording: vec![],
+            still_running: vec![],
+            symbols_mismatch: vec![],
             futex_share_unaccounted: None,
             futex_sites: vec![],
             more: BTreeMap::new(),

@@ -1,0 +1,238 @@
+//! Where a module's names are: in its own file, or in separate debug information.
+//!
+//! # Contract
+//! [`Places::open`] takes nothing from a file that is not the one wanted. Debug information comes from that file, else
+//! from the separate one that its build id or its debug link names; where the file itself is gone or another, from the
+//! one that the wanted build id names. A debug link is followed if the build ids agree or, without them, its checksum.
+//! # Sources
+//! "Separate Debug Files" in the GDB manual, for where such files lie, and for the checksum.
+
+use super::mini::Mini;
+use super::wanted::{Wanted, hex};
+use addr2line::Loader;
+use object::read::{Object, ObjectSection, ReadCache};
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
+use std::io::{ErrorKind, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use uncontended_report::run::Frame;
+
+const DEBUG_ROOT: &str = "/usr/lib/debug";
+const NO_MODULE: &str = "the file is neither a program nor a library";
+
+/// Where to look.
+pub(super) struct Places {
+    roots: Vec<PathBuf>,
+    /// Files that are open since before they ran, or while they did.
+    pub(super) held: Vec<File>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Places::new(&[])
+    }
+}
+
+/// The names in a file.
+pub(super) struct Source {
+    loader: Loader,
+    mini: Option<Mini>,
+}
+
+impl Places {
+    /// In these folders, and where the system has debug information.
+    pub(super) fn new(debug_dirs: &[PathBuf]) -> Self {
+        let roots = debug_dirs.iter().cloned().chain([DEBUG_ROOT.into()]).collect();
+        Places { roots, held: Vec::new() }
+    }
+
+    /// The names of a module.
+    ///
+    /// # Errors
+    /// There is no file with them; why, in words.
+    pub(super) fn open(&self, wanted: &Wanted) -> Result<Source, String> {
+        let own = Path::new(wanted.path());
+        let reason = match self.open_if(wanted, own, own) {
+            Ok(source) => return Ok(source),
+            Err(reason) => reason,
+        };
+        if wanted.is_any() {
+            return Err(reason); // Elsewhere, only what is known to be it will do.
+        }
+        let held = self.held.iter().map(|file| format!("/proc/self/fd/{}", file.as_raw_fd()));
+        let name = own.file_name().unwrap_or_default();
+        let moved = self.roots.iter().flat_map(|root| [root.join(relative(own)), root.join(name)]);
+        let mut others = held.map(PathBuf::from).chain(moved);
+        let found = others.find_map(|path| self.open_if(wanted, &path, own).ok());
+        let by_id = || self.by_id(wanted.build_id()?);
+        let found =
+            found.or_else(|| by_id().and_then(|path| load(&path, self.shared(&path), None)));
+        found.ok_or(reason)
+    }
+
+    /// The names in the file at `path`, and in what belongs to it, if it is the one wanted, which was at `own`.
+    fn open_if(&self, wanted: &Wanted, path: &Path, own: &Path) -> Result<Source, String> {
+        let (file, facts) = regular(path)?;
+        let cache = ReadCache::new(file);
+        let object = object::File::parse(&cache).map_err(|_| NO_MODULE)?;
+        if let Some(differs) = wanted.differs(&object, &facts) {
+            return Err(differs);
+        }
+        let has_own = object.section_by_name(".debug_info").is_some_and(|info| info.size() > 0);
+        let apart = if has_own { None } else { self.debug_file(own, &object) };
+        let mini = if has_own { None } else { Mini::of(&object) };
+        drop(object);
+        let apart = apart.and_then(|apart| load(&apart, self.shared(&apart), None));
+        let source = apart.or_else(|| load(path, self.shared(path), mini));
+        source.ok_or_else(|| "its debug information cannot be read".into())
+    }
+
+    /// The file with the debug information of the object at `module`.
+    fn debug_file<'d>(&self, module: &Path, object: &impl Object<'d>) -> Option<PathBuf> {
+        let id = object.build_id().ok().flatten();
+        if let Some(path) = id.and_then(|id| self.by_id(id)) {
+            return Some(path);
+        }
+        let (name, checksum) = object.gnu_debuglink().ok().flatten()?;
+        let folder = module.parent()?;
+        let rooted = self.roots.iter().map(|root| root.join(relative(folder)));
+        [folder.to_owned(), folder.join(".debug")]
+            .into_iter()
+            .chain(rooted)
+            .map(|folder| folder.join(OsStr::from_bytes(name)))
+            .find(|path| path != module && is_linked(path, id, checksum))
+    }
+
+    /// The file of that build id.
+    fn by_id(&self, id: &[u8]) -> Option<PathBuf> {
+        let name = hex(id);
+        let (folder, rest) = name.split_at_checked(2).filter(|(_, rest)| !rest.is_empty())?;
+        let mut places = self.roots.iter().flat_map(|root| {
+            let folder = root.join(".build-id").join(folder);
+            [folder.join(format!("{rest}.debug")), folder.join(rest)]
+        });
+        places.find(|path| id_of(path).is_some_and(|theirs| theirs == id))
+    }
+
+    /// The file to which `dwz` moved what several files have in common.
+    fn shared(&self, path: &Path) -> Option<PathBuf> {
+        let cache = ReadCache::new(regular(path).ok()?.0);
+        let object = object::File::parse(&cache).ok()?;
+        let (name, id) = object.gnu_debugaltlink().ok().flatten()?;
+        let named = fs::canonicalize(path).ok()?.parent()?.join(OsStr::from_bytes(name));
+        let is_it = |path: &PathBuf| id_of(path).is_some_and(|theirs| theirs == id);
+        Some(named).filter(is_it).or_else(|| self.by_id(id))
+    }
+}
+
+/// The names in the file at `path`, and in the one that it shares debug information with.
+fn load(path: &Path, shared: Option<PathBuf>, mini: Option<Mini>) -> Option<Source> {
+    let with = shared.and_then(|shared| Loader::new_with_sup(path, Some(shared)).ok());
+    let loader = with.or_else(|| Loader::new(path).ok())?;
+    Some(Source { loader, mini })
+}
+
+/// A path below a root.
+fn relative(path: &Path) -> &Path {
+    path.strip_prefix("/").unwrap_or(path)
+}
+
+/// An open file that is not a device or a pipe, which could block.
+fn regular(path: &Path) -> Result<(File, Metadata), String> {
+    let unreadable = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => "the file is gone".to_owned(),
+        _ => format!("the file cannot be read ({error})"),
+    };
+    let facts = fs::metadata(path).map_err(unreadable)?;
+    if !facts.is_file() {
+        return Err(NO_MODULE.into());
+    }
+    Ok((File::open(path).map_err(unreadable)?, facts))
+}
+
+fn id_of(path: &Path) -> Option<Vec<u8>> {
+    let cache = ReadCache::new(regular(path).ok()?.0);
+    let object = object::File::parse(&cache).ok()?;
+    object.build_id().ok().flatten().map(<[u8]>::to_vec)
+}
+
+/// Whether a file is the one that a debug link with this checksum means, in a module with this build id.
+fn is_linked(path: &Path, id: Option<&[u8]>, checksum: u32) -> bool {
+    match (id, id_of(path)) {
+        (Some(id), Some(theirs)) => id == theirs,
+        _ => checksum_of(path) == Some(checksum),
+    }
+}
+
+/// For each byte, what it does to a CRC-32.
+const TABLE: [u32; 256] = {
+    let (mut table, mut byte) = ([0; 256], 0);
+    while byte < 256 {
+        let (mut rest, mut bit) = (byte as u32, 0);
+        while bit < 8 {
+            rest = if rest & 1 == 1 { rest >> 1 ^ 0xedb8_8320 } else { rest >> 1 };
+            bit += 1;
+        }
+        table[byte] = rest;
+        byte += 1;
+    }
+    table
+};
+
+/// CRC-32 of a file's bytes.
+fn checksum_of(path: &Path) -> Option<u32> {
+    let (mut file, _) = regular(path).ok()?;
+    let (mut sum, mut room) = (!0_u32, vec![0; 1 << 16]);
+    loop {
+        let read = file.read(&mut room).ok()?;
+        if read == 0 {
+            return Some(!sum);
+        }
+        let step = |sum: u32, byte: &u8| sum >> 8 ^ TABLE[usize::from(sum as u8 ^ byte)];
+        sum = room[..read].iter().fold(sum, step);
+    }
+}
+
+impl Source {
+    /// The frames at `address`, innermost first; the symbol table's name if DWARF has none.
+    pub(super) fn look_up(&self, address: u64, bare: &Frame) -> Vec<Frame> {
+        // A return address belongs to the call before it.
+        let probe = address.saturating_sub(1);
+        let mut frames = Vec::new();
+        if let Ok(mut found) = self.loader.find_frames(probe) {
+            while let Ok(Some(frame)) = found.next() {
+                let function =
+                    frame.function.and_then(|name| Some(name.demangle().ok()?.into_owned()));
+                let (source, line) =
+                    frame.location.map_or((None, None), |at| (at.file.map(str::to_owned), at.line));
+                frames.push(Frame { function, file: source, line, ..bare.clone() });
+            }
+        }
+        if frames.is_empty() {
+            frames.push(bare.clone());
+        }
+        if let Some(outer) = frames.last_mut().filter(|frame| frame.function.is_none()) {
+            let mini = self.mini.as_ref().and_then(|mini| mini.name(probe));
+            let name = mini.or_else(|| self.loader.find_symbol(probe));
+            outer.function =
+                name.map(|name| addr2line::demangle_auto(name.into(), None).into_owned());
+        }
+        frames
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_of_a_debug_link_is_a_crc_32() {
+        let folder = uncontended_testkit::Folder::new();
+        let file = folder.file("file");
+        fs::write(&file, "123456789").unwrap();
+        assert_eq!(checksum_of(Path::new(&file)), Some(0xcbf4_3926));
+        assert_eq!(checksum_of(Path::new("/dev/zero")), None);
+    }
+}
