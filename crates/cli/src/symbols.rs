@@ -12,6 +12,7 @@ use object::read::{Object, ObjectSection, ObjectSegment};
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use uncontended_report::aggregate::Symbols;
@@ -25,6 +26,7 @@ pub(crate) struct ElfSymbols {
     files: HashMap<String, Rc<Option<Loader>>>,
     frames: HashMap<(String, u64), Vec<Frame>>,
     segments: HashMap<String, Vec<Segment>>,
+    callees: HashMap<(String, u64), Option<Frame>>,
 }
 
 impl Symbols for ElfSymbols {
@@ -61,6 +63,16 @@ impl Symbols for ElfSymbols {
         self.frames(module, address)
     }
 
+    fn callee(&mut self, module: &str, address: u64) -> Option<Frame> {
+        let key = (module.to_owned(), address);
+        if let Some(known) = self.callees.get(&key) {
+            return known.clone();
+        }
+        let found = self.called_at(module, address);
+        self.callees.insert(key, found.clone());
+        found
+    }
+
     fn called(&mut self, module: &str, program: &str) -> Option<String> {
         let (module, name) = (Path::new(module), Path::new(program).file_name()?);
         let link = module.with_file_name(name);
@@ -70,6 +82,34 @@ impl Symbols for ElfSymbols {
 }
 
 impl ElfSymbols {
+    /// The function of `module` to which the call before `address` goes, if a symbol of it begins there. Calls of other
+    /// modules go through a table, where no symbol begins.
+    fn called_at(&mut self, module: &str, address: u64) -> Option<Frame> {
+        const CALL: u64 = 5; // An opcode, and the distance from the next instruction.
+        if cfg!(not(target_arch = "x86_64")) {
+            return None;
+        }
+        let at = address.checked_sub(CALL)?;
+        let segments =
+            self.segments.entry(module.to_owned()).or_insert_with(|| segments(Path::new(module)));
+        let segment = segments.iter().find(|segment| {
+            (segment.address..segment.address.saturating_add(segment.length)).contains(&at)
+        })?;
+        let mut code = [0; CALL as usize];
+        let file = fs::File::open(module).ok()?;
+        file.read_exact_at(&mut code, segment.offset + (at - segment.address)).ok()?;
+        let [0xe8, distance @ ..] = code else { return None };
+        let target = address.wrapping_add_signed(i32::from_le_bytes(distance).into());
+        let symbols = self.file(module);
+        let symbol = symbols.as_ref().as_ref()?.find_symbol_info(target)?;
+        if symbol.address() != target {
+            return None;
+        }
+        // The frames of an address are those of the byte before it. Where in the function it was is not known.
+        let outer = self.frames(module, target + 1).pop()?;
+        Some(Frame { line: None, ..outer })
+    }
+
     /// The file of that name, opened once under any of its names: unpacking debug information may take long.
     fn file(&mut self, module: &str) -> Rc<Option<Loader>> {
         if let Some(file) = self.files.get(module) {

@@ -61,6 +61,10 @@ impl<'a> Stacks<'a> {
         });
         let called = self.called.entry(number).or_insert_with(|| called(image, self.symbols));
         let mut frames = Vec::with_capacity(addresses.len());
+        if let Some(&address) = addresses.first() {
+            let jumped = callee(modules, self.symbols, address).into_iter().collect();
+            frames.extend(renamed(jumped, called.as_ref()));
+        }
         for &address in addresses {
             let named = self.named.entry((number, address));
             let name = || renamed(name(modules, self.symbols, address), called.as_ref());
@@ -104,10 +108,20 @@ fn is_annotation(frame: &Frame) -> bool {
     .any(|start| function.starts_with(start))
 }
 
-fn name(modules: &[&ModuleRecord], symbols: &mut dyn Symbols, address: u64) -> Vec<Frame> {
+fn module_of<'m>(modules: &[&'m ModuleRecord], address: u64) -> Option<&'m ModuleRecord> {
     let behind = modules.partition_point(|module| module.start < address);
-    let module = behind.checked_sub(1).map(|at| modules[at]).filter(|module| address <= module.end);
-    match module {
+    behind.checked_sub(1).map(|at| modules[at]).filter(|module| address <= module.end)
+}
+
+/// The function that was called and then jumped to what was observed, as compilers make it of a call at a function's
+/// end: the innermost return address is its caller's.
+fn callee(modules: &[&ModuleRecord], symbols: &mut dyn Symbols, address: u64) -> Option<Frame> {
+    let module = module_of(modules, address)?;
+    symbols.callee(&module.path, address.wrapping_sub(module.bias))
+}
+
+fn name(modules: &[&ModuleRecord], symbols: &mut dyn Symbols, address: u64) -> Vec<Frame> {
+    match module_of(modules, address) {
         Some(module) => symbols.frames(&module.path, address.wrapping_sub(module.bias)),
         None => symbols.frames("", address),
     }
