@@ -48,6 +48,21 @@ impl<'a> Stacks<'a> {
         Some(home.pid)
     }
 
+    /// The frames of a wakeup. A function that ends in one jumps to it, and so has no return address: it comes first.
+    pub(super) fn wakeup(&mut self, stack: u32) -> Vec<Frame> {
+        let mut frames = self.frames(stack);
+        let own = Some(self.image).filter(|image| image.stacks.contains_key(&stack));
+        let Some(image) = own.or_else(|| self.joined.home(stack)) else { return frames };
+        let number = std::ptr::from_ref(image);
+        let modules = self.modules.get(&number).map(Vec::as_slice).unwrap_or_default();
+        let innermost = image.stacks[&stack].first();
+        if let Some(jumped) = innermost.and_then(|&at| callee(modules, self.symbols, at)) {
+            let called = self.called.get(&number).and_then(Option::as_ref);
+            frames.splice(0..0, renamed(vec![jumped], called));
+        }
+        frames
+    }
+
     /// The frames of the stack with this number, innermost first; none for 0.
     pub(super) fn frames(&mut self, stack: u32) -> Vec<Frame> {
         let own = Some(self.image).filter(|image| image.stacks.contains_key(&stack));
@@ -61,10 +76,6 @@ impl<'a> Stacks<'a> {
         });
         let called = self.called.entry(number).or_insert_with(|| called(image, self.symbols));
         let mut frames = Vec::with_capacity(addresses.len());
-        if let Some(&address) = addresses.first() {
-            let jumped = callee(modules, self.symbols, address).into_iter().collect();
-            frames.extend(renamed(jumped, called.as_ref()));
-        }
         for &address in addresses {
             let named = self.named.entry((number, address));
             let name = || renamed(name(modules, self.symbols, address), called.as_ref());
