@@ -33,6 +33,7 @@ pub(crate) struct ElfSymbols {
     kept: HashMap<Wanted, HashMap<u64, Vec<NamedFrame>>>,
     mismatches: BTreeSet<SymbolsMismatch>,
     segments: HashMap<String, Vec<Segment>>,
+    callees: HashMap<(Wanted, u64), Option<Frame>>,
 }
 
 impl Symbols for ElfSymbols {
@@ -55,6 +56,16 @@ impl Symbols for ElfSymbols {
             .find(holds)
             .map_or(offset, |segment| segment.address + (offset - segment.offset));
         self.frames(module, address)
+    }
+
+    fn callee(&mut self, module: &ModuleRecord, address: u64) -> Option<Frame> {
+        let key = (Wanted::of(module), address);
+        if let Some(known) = self.callees.get(&key) {
+            return known.clone();
+        }
+        let found = self.called_at(&key.0, address);
+        self.callees.insert(key, found.clone());
+        found
     }
 
     fn called(&mut self, module: &str, program: &str) -> Option<String> {
@@ -116,6 +127,27 @@ impl ElfSymbols {
             (&a.module, &a.build_id, a.file).cmp(&(&b.module, &b.build_id, b.file))
         });
         kept
+    }
+
+    /// The function of a module to which the call before `address` goes, if a symbol of it begins there. Calls of other
+    /// modules go through a table, where no symbol begins. The code is in the module's own file alone.
+    fn called_at(&mut self, wanted: &Wanted, address: u64) -> Option<Frame> {
+        const CALL: u64 = 5; // An opcode, and the distance from the next instruction.
+        if cfg!(not(target_arch = "x86_64")) {
+            return None;
+        }
+        let code = find::code(wanted, address.checked_sub(CALL)?, CALL)?;
+        let (0xe8, distance) = code.split_first().map(|(&first, rest)| (first, rest))? else {
+            return None;
+        };
+        let distance = i32::from_le_bytes(distance.try_into().ok()?);
+        let target = address.wrapping_add_signed(distance.into());
+        if !self.file(wanted).as_ref().as_ref().ok()?.has_symbol_at(target) {
+            return None;
+        }
+        // The frames of an address are those of the byte before it. Where in the function it was is not known.
+        let outer = self.look_up(wanted.clone(), target + 1).pop()?;
+        Some(Frame { line: None, ..outer })
     }
 
     fn look_up(&mut self, wanted: Wanted, address: u64) -> Vec<Frame> {

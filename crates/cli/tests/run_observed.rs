@@ -217,6 +217,65 @@ fn a_limit_on_the_address_space_leaves_room_for_the_program() {
     assert_contended(the_lock(&report, &stdout(&output), last));
 }
 
+/// A function whose last call became a jump has no return address on the stack; its caller's call names it.
+#[test]
+fn a_function_that_ends_in_a_jump_is_named() {
+    const GIVES: &str = r#"
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static int word;
+__attribute__((noinline)) static long give(void) {
+    __atomic_store_n(&word, 0, __ATOMIC_SEQ_CST);
+    return syscall(SYS_futex, &word, FUTEX_WAKE, 1);
+}
+__attribute__((noinline)) static void take(void) {
+    int free = 0;
+    while (!__atomic_compare_exchange_n(&word, &free, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+        syscall(SYS_futex, &word, FUTEX_WAIT, 1, NULL, NULL, 0);
+        free = 0;
+    }
+}
+static void *work(void *unused) {
+    for (int i = 0; i < 20; i++) {
+        take();
+        usleep(2000);
+        give();
+        usleep(100);
+    }
+    return unused;
+}
+int main(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, work, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+}
+"#;
+    let test = "a_function_that_ends_in_a_jump_is_named";
+    if !cfg!(target_arch = "x86_64") {
+        uncontended_testkit::skip!(test, "only the calls of x86-64 are read");
+        return;
+    }
+    let folder = Folder::new();
+    let program = compile(&folder, GIVES, &["-O2"]).expect("a C compiler");
+    let (report, output) = report(&[], &[&program]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let locks = report["processes"][0]["locks"].as_array().unwrap().iter();
+    let futex = locks.clone().find(|lock| lock["kind"] == "futex").expect("a futex");
+    let ended = &futex["ended_by"][0];
+    assert_eq!(
+        ended["site"]["function"].as_str().map(|name| name.starts_with("give")),
+        Some(true),
+        "{ended:#}"
+    );
+    assert_eq!(
+        functions(&futex["worst_wait"]["waiter"])[0],
+        "take",
+        "a call that returned: {futex:#}"
+    );
+}
+
 /// As Debian's redis-server, which is a link to redis-check-rdb.
 #[test]
 fn a_program_is_called_by_the_name_of_its_link() {

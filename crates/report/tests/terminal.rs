@@ -30,6 +30,28 @@ fn a_run_that_saw_nothing_says_why() {
     check("nothing", &report, &plain());
 }
 
+/// A program that forks has the same lock in many processes; the block of the first speaks for all.
+#[test]
+fn the_same_code_in_many_processes_has_one_block() {
+    let mut report = run(&["program"]);
+    let waited = |id, function: &str, ms| Lock {
+        wait_ns: times(&[ms * MS]),
+        worst_wait: Some(WorstWait { ns: ms * MS, waiter: vec![], holder: vec![] }),
+        site: Some(frame(function, "fork.c", 5)),
+        ..lock(id, Kind::Mutex, "")
+    };
+    let of = |nth: u32| {
+        let id = u64::from(nth);
+        process(nth, vec![waited(id, "work", 20 + id)], vec![])
+    };
+    report.processes = (0..20).map(of).collect();
+    report.processes[3].locks.push(waited(99, "other", 1));
+    let text = render(&report, &plain());
+    assert_eq!(text.matches("Longest wait on").count(), 2, "{text}");
+    assert!(text.contains("Longest wait on #19: 39.0 ms") && text.contains("on #99"), "{text}");
+    assert_eq!(text.matches("threads waited there in 19 other processes too").count(), 1, "{text}");
+}
+
 #[test]
 fn a_run_without_waits_says_so() {
     let mut report = run(&["program"]);

@@ -10,7 +10,7 @@
 use super::mini::Mini;
 use super::wanted::{Wanted, hex};
 use addr2line::Loader;
-use object::read::{Object, ObjectSection, ReadCache};
+use object::read::{Object, ObjectSection, ObjectSegment, ReadCache};
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read};
@@ -195,7 +195,26 @@ fn checksum_of(path: &Path) -> Option<u32> {
     }
 }
 
+/// Bytes of the code of a module, if its own file is still there.
+pub(super) fn code(wanted: &Wanted, address: u64, bytes: u64) -> Option<Vec<u8>> {
+    let (file, facts) = regular(Path::new(wanted.path())).ok()?;
+    let cache = ReadCache::new(file);
+    let object = object::File::parse(&cache).ok()?;
+    if wanted.differs(&object, &facts).is_some() {
+        return None;
+    }
+    let code = |segment: object::Segment<'_, '_, _>| {
+        segment.data_range(address, bytes).ok().flatten().map(<[u8]>::to_vec)
+    };
+    object.segments().find_map(code)
+}
+
 impl Source {
+    /// Whether a symbol begins at `address`.
+    pub(super) fn has_symbol_at(&self, address: u64) -> bool {
+        self.loader.find_symbol_info(address).is_some_and(|symbol| symbol.address() == address)
+    }
+
     /// The frames at `address`, innermost first; the symbol table's name if DWARF has none.
     pub(super) fn look_up(&self, address: u64, bare: &Frame) -> Vec<Frame> {
         // A return address belongs to the call before it.

@@ -33,19 +33,28 @@ impl Sites {
     }
 
     /// The line of code to blame for holds, or wakeups, with this stack.
-    pub(super) fn line(&self, stack: u32, stacks: &mut Stacks<'_>) -> Option<Frame> {
-        self.piece(stack, stacks).site.as_ref().map(line)
+    pub(super) fn line(
+        &self,
+        kind: BlamedKind,
+        stack: u32,
+        stacks: &mut Stacks<'_>,
+    ) -> Option<Frame> {
+        self.piece(kind, stack, stacks).site.as_ref().map(line)
     }
 
-    /// Waiting that the holds with this stack caused.
-    fn piece(&self, stack: u32, stacks: &mut Stacks<'_>) -> Blamed {
+    /// Waiting that the holds, or wakeups, with this stack caused.
+    fn piece(&self, kind: BlamedKind, stack: u32, stacks: &mut Stacks<'_>) -> Blamed {
         let release = self.releases.get(&stack).map_or(0, |&(_, release)| release);
         let pids = stacks.pid(stack).into_iter().collect();
-        let (stack, release) = (stacks.frames(stack), stacks.frames(release));
+        let release = stacks.frames(release);
+        let stack = match kind {
+            BlamedKind::Wake => stacks.wakeup(stack),
+            BlamedKind::Hold | BlamedKind::Idle => stacks.frames(stack),
+        };
         Blamed {
             site: holding(&stack, &release, stacks.skipped),
             stack,
-            kind: BlamedKind::Hold,
+            kind,
             wait_ns: 0,
             share: 0.0,
             waits: 0,
@@ -110,7 +119,7 @@ pub(super) fn divide<'c>(
             longest_ns: ns(caused.longest),
             passed_on_ns: ns(caused.passed_on.min(caused.wait)),
             woken_into_ns,
-            ..sites.piece(caused.stack, stacks)
+            ..sites.piece(BlamedKind::Hold, caused.stack, stacks)
         };
         let direct_ns = piece.wait_ns - piece.passed_on_ns;
         followed.push(Blamed { wait_ns: direct_ns, passed_on_ns: 0, ..piece.clone() });
@@ -119,7 +128,7 @@ pub(super) fn divide<'c>(
                 wait_ns: piece.passed_on_ns,
                 waits: piece.waits,
                 holds: piece.holds,
-                ..sites.piece(caused.passed_to, stacks)
+                ..sites.piece(BlamedKind::Hold, caused.passed_to, stacks)
             });
         }
         held_by.push(piece);
@@ -145,11 +154,10 @@ pub(super) fn ended<'c>(
     stacks: &mut Stacks<'_>,
 ) -> Division {
     let piece = |caused: &CausedRecord| Blamed {
-        kind: BlamedKind::Wake,
         wait_ns: ns(caused.wait),
         waits: caused.waits,
         longest_ns: ns(caused.longest),
-        ..sites.piece(caused.stack, stacks)
+        ..sites.piece(BlamedKind::Wake, caused.stack, stacks)
     };
     let timed_out_ns = super::sum(cells.clone().map(|cell| {
         let lost = cell.timed_out;

@@ -66,6 +66,13 @@ pub trait Symbols {
     /// The same for the byte at `offset` in the file of `module`.
     fn frames_at_offset(&mut self, module: &str, offset: u64) -> Vec<Frame>;
 
+    /// The function that the call before the return address `address` in `module` goes to, if the code tells: one that
+    /// ended in a jump has no return address of its own.
+    fn callee(&mut self, module: &ModuleRecord, address: u64) -> Option<Frame> {
+        let _ = (module, address);
+        None
+    }
+
     /// The path by which `program`, a command's first word, calls the file `module`, if that is another name of it.
     fn called(&mut self, module: &str, program: &str) -> Option<String> {
         let _ = (module, program);

@@ -193,7 +193,7 @@ impl Holds<'_> {
         let mut code_of = |kind: BlamedKind, stack: u32| {
             *known.entry((kind, stack)).or_insert_with(|| {
                 let fresh = codes.len();
-                *codes.entry((kind, sites.line(stack, stacks))).or_insert(fresh)
+                *codes.entry((kind, sites.line(kind, stack, stacks))).or_insert(fresh)
             })
         };
         let mut passes: HashMap<(usize, Option<usize>), Vec<u64>> = HashMap::new();

@@ -48,6 +48,21 @@ impl<'a> Stacks<'a> {
         Some(home.pid)
     }
 
+    /// The frames of a wakeup. A function that ends in one jumps to it, and so has no return address: it comes first.
+    pub(super) fn wakeup(&mut self, stack: u32) -> Vec<Frame> {
+        let mut frames = self.frames(stack);
+        let own = Some(self.image).filter(|image| image.stacks.contains_key(&stack));
+        let Some(image) = own.or_else(|| self.joined.home(stack)) else { return frames };
+        let number = std::ptr::from_ref(image);
+        let modules = self.modules.get(&number).map(Vec::as_slice).unwrap_or_default();
+        let innermost = image.stacks[&stack].first();
+        if let Some(jumped) = innermost.and_then(|&at| callee(modules, self.symbols, at)) {
+            let called = self.called.get(&number).and_then(Option::as_ref);
+            frames.splice(0..0, renamed(vec![jumped], called));
+        }
+        frames
+    }
+
     /// The frames of the stack with this number, innermost first; none for 0.
     pub(super) fn frames(&mut self, stack: u32) -> Vec<Frame> {
         let own = Some(self.image).filter(|image| image.stacks.contains_key(&stack));
@@ -100,10 +115,20 @@ fn is_annotation(frame: &Frame) -> bool {
     .any(|start| function.starts_with(start))
 }
 
-fn name(modules: &[&ModuleRecord], symbols: &mut dyn Symbols, address: u64) -> Vec<Frame> {
+fn module_of<'m>(modules: &[&'m ModuleRecord], address: u64) -> Option<&'m ModuleRecord> {
     let behind = modules.partition_point(|module| module.start < address);
-    let module = behind.checked_sub(1).map(|at| modules[at]).filter(|module| address <= module.end);
-    match module {
+    behind.checked_sub(1).map(|at| modules[at]).filter(|module| address <= module.end)
+}
+
+/// The function that was called and then jumped to what was observed, as compilers make it of a call at a function's
+/// end: the innermost return address is its caller's.
+fn callee(modules: &[&ModuleRecord], symbols: &mut dyn Symbols, address: u64) -> Option<Frame> {
+    let module = module_of(modules, address)?;
+    symbols.callee(module, address.wrapping_sub(module.bias))
+}
+
+fn name(modules: &[&ModuleRecord], symbols: &mut dyn Symbols, address: u64) -> Vec<Frame> {
+    match module_of(modules, address) {
         Some(module) => symbols.frames_of(module, address.wrapping_sub(module.bias)),
         None => symbols.frames("", address),
     }

@@ -143,10 +143,11 @@ pub const GAINS: f64 = 0.05;
 
 impl RunReport {
     /// By how much the run would be shorter at most without a culprit, and how much of the run its path was in it, as
-    /// shares of the run, if culprits are ranked by that.
+    /// shares of the run, if culprits are ranked by that. Processes that run at once have a path each, whose sum
+    /// may be longer than the run: then it is all of it.
     pub(crate) fn of_path(&self, culprit: &Blamed) -> [Option<f64>; 2] {
         let is_ranked = self.ranked_by == RankedBy::Gain;
-        let share = |ns: u64| is_ranked.then(|| ns as f64 / self.wall_ns.max(1) as f64);
+        let share = |ns: u64| is_ranked.then(|| (ns as f64 / self.wall_ns.max(1) as f64).min(1.0));
         [culprit.gain_at_most_ns, culprit.path_ns].map(|ns| share(ns?))
     }
 
