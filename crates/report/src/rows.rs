@@ -236,25 +236,38 @@ fn label(first: u64, locks: usize) -> String {
     }
 }
 
-/// What the row of the lock `id` is called: [`Row::label`].
-pub fn called(report: &RunReport, id: u64) -> String {
-    let (first, locks) = row_of(report, id);
-    label(first, locks)
-}
-
-/// The first lock of the row of the lock `id`, and how many it has.
-fn row_of(report: &RunReport, id: u64) -> (u64, usize) {
+/// What the rows of these locks are called ([`Row::label`]), each once, in the order of the locks. One that the report
+/// does not have has its own number.
+pub fn labels(report: &RunReport, ids: &[u64]) -> Vec<String> {
+    let wanted: HashSet<u64> = ids.iter().copied().collect();
     let all = || {
         let processes = report.processes.iter().enumerate();
         processes.flat_map(|(nth, process)| process.locks.iter().map(move |lock| (nth, lock)))
     };
-    let Some(of) = all().find(|(_, lock)| lock.id == id).map(|(nth, lock)| key(nth, lock)) else {
-        return (id, 1);
-    };
-    let of_row = all().filter(|&(nth, lock)| key(nth, lock) == of);
-    let locks = of_row.clone().count();
-    let first = of_row.min_by_key(|&(_, lock)| rank(lock));
-    (first.map_or(id, |(_, lock)| lock.id), locks)
+    let of = all().filter(|(_, lock)| wanted.contains(&lock.id));
+    let keys: HashMap<u64, Key> = of.map(|(nth, lock)| (lock.id, key(nth, lock))).collect();
+    let mut rows: HashMap<Key, (&Lock, usize)> = HashMap::new();
+    let needed: HashSet<Key> = keys.values().copied().collect();
+    for (nth, lock) in all() {
+        let key = key(nth, lock);
+        if needed.contains(&key) {
+            let (first, locks) = rows.entry(key).or_insert((lock, 0));
+            *locks += 1;
+            if rank(lock) < rank(first) {
+                *first = lock;
+            }
+        }
+    }
+    let mut labels: Vec<String> = Vec::new();
+    let mut said: HashSet<String> = HashSet::new();
+    for id in ids {
+        let row = keys.get(id).and_then(|key| rows.get(key));
+        let label = row.map_or_else(|| label(*id, 1), |(first, locks)| label(first.id, *locks));
+        if said.insert(label.clone()) {
+            labels.push(label);
+        }
+    }
+    labels
 }
 
 /// The row of these locks of a process.

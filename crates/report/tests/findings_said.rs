@@ -23,7 +23,7 @@ fn contended(waits: &[u64], idles: &[u64], holds: &[u64]) -> Lock {
 /// help.
 #[test]
 fn a_lock_off_the_path_is_no_bottleneck() {
-    let found = |gain_ns: u64, row: Lock| {
+    let found_by = |ranked_by, gain_ns: u64, row: Lock| {
         let mut report = run(&["program"]);
         report.wall_ns = 10_000 * MS;
         report.culprits = [(1, gain_ns), (2, 5_000 * MS)]
@@ -34,10 +34,11 @@ fn a_lock_off_the_path_is_no_bottleneck() {
                 ..blamed("push", 9_000 * MS, 0.5)
             })
             .to_vec();
-        report.ranked_by = RankedBy::Gain;
+        report.ranked_by = ranked_by;
         report.processes = vec![process(1, vec![row], vec![])];
         find(&report).into_iter().map(|finding| finding.text).collect::<Vec<_>>().concat()
     };
+    let found = |gain_ns, row| found_by(RankedBy::Gain, gain_ns, row);
     let off = "other work set the run's length, and a change here alone hardly makes it shorter";
     let mut full = contended(&[12 * US; 900_000], &[], &[9 * US; 1_000_000]);
     full.utilisation = Some(0.93);
@@ -52,10 +53,20 @@ fn a_lock_off_the_path_is_no_bottleneck() {
         (gate, "move the long work out of the lock"),
         (heavy, "take it less often"),
     ] {
-        let (on, off_path) = (found(500 * MS, row.clone()), found(500 * MS - 1, row));
+        let (on, off_path) = (found(500 * MS, row.clone()), found(500 * MS - 1, row.clone()));
         assert!(on.contains(words) && !on.contains(off), "{on}");
         assert!(!off_path.contains(words) && off_path.contains(off), "{off_path}");
         assert!(!off_path.contains("bottleneck"), "{off_path}");
+        // Where nothing makes the run shorter, it may be of fixed length.
+        let fixed = "that hardly makes the run shorter, but one of fixed length gets more done";
+        let words = words.trim_start_matches("it is the bottleneck; ");
+        let (on, none) = (
+            found_by(RankedBy::Wait, 500 * MS, row.clone()),
+            found_by(RankedBy::Wait, 500 * MS - 1, row),
+        );
+        assert!(on.contains(words) && !on.contains(fixed), "{on}");
+        assert!(none.contains(words) && none.contains(fixed), "{none}");
+        assert!(!none.contains("bottleneck") && !none.contains(off), "{none}");
     }
 }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use uncontended_report::rows::{self, called, callers, function, place, source};
+use uncontended_report::rows::{self, callers, function, labels, place, source};
 use uncontended_report::run::*;
 use uncontended_report::terminal::{Options, render};
 
@@ -222,10 +222,7 @@ fn private_locks_of_several_processes_are_one_row() {
     assert_eq!(names, expected.map(|names| names.map(str::to_owned)));
     assert_eq!((rows[0].wait_total(), rows[0].pid), (100 * MS, 13));
     assert_eq!(rows[0].wait_share, Some(100.0 / 1_000.0));
-    assert_eq!(
-        [1, 2, 3, 4, 6, 7].map(|id| called(&report, id)),
-        ["#4+3", "#4+3", "#4+3", "#4+3", "#6", "#7"]
-    );
+    assert_eq!(labels(&report, &[1, 2, 7, 3, 4, 6, 9]), ["#4+3", "#7", "#6", "#9"]);
 }
 
 /// A culprit's lock is named as the table names its row.
@@ -240,8 +237,8 @@ fn a_lock_is_called_by_the_first_of_its_row() {
     let locks = vec![first, waits, lock(5, Kind::Spin, "push"), nowhere, other];
     let mut report = run(&["p"]);
     report.processes = vec![process(1, locks, vec![])];
-    let labels = [(3, "#4+1"), (4, "#4+1"), (5, "#5"), (6, "#6"), (8, "#8")];
-    labels.iter().for_each(|&(id, label)| assert_eq!(called(&report, id), label));
+    let of = [(3, "#4+1"), (4, "#4+1"), (5, "#5"), (6, "#6"), (8, "#8")];
+    of.iter().for_each(|&(id, label)| assert_eq!(labels(&report, &[id]), [label]));
     let mut firsts: Vec<u64> = rows::rows(&report).iter().map(|row| row.first().id).collect();
     firsts.sort_unstable();
     assert_eq!(firsts, [4, 5, 6, 7]);

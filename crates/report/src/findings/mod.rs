@@ -31,7 +31,7 @@ pub(crate) use rules::cause;
 pub(crate) use weight::HEAVY_NS;
 
 use crate::rows::place;
-use crate::run::{Class, Finding, GAINS, Holds, Kind, Lock, Process, RunReport, Thread};
+use crate::run::{Class, Finding, GAINS, Holds, Kind, Lock, Process, RankedBy, RunReport, Thread};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use uncontended_figures::percent;
@@ -130,6 +130,16 @@ impl Subject<'_> {
     /// Whether, as far as was seen, a change to the lock would hardly make the run shorter.
     fn is_off_path(&self) -> bool {
         self.report.gain_at(self.lock.id).is_some_and(|gain| gain < GAINS)
+    }
+
+    /// Whether no change to any lock would make the run much shorter, as far as was seen, and none to this one: a run
+    /// of fixed length may get more done all the same.
+    fn hardly_shortens(&self) -> bool {
+        let culprits = self.report.culprits.iter();
+        let of = culprits.filter(|culprit| culprit.locks.contains(&self.lock.id));
+        let gain_ns = of.filter_map(|culprit| culprit.gain_at_most_ns).max();
+        self.report.ranked_by == RankedBy::Wait
+            && gain_ns.is_some_and(|ns| (ns as f64) < GAINS * self.wall_ns as f64)
     }
 
     /// The threads of its processes.
@@ -245,6 +255,7 @@ fn end(subject: &Subject, rule: &str, advice: String) -> String {
     }
     match (subject.is_off_path(), subject.is_costly()) {
         (true, _) => OFF_PATH.to_owned(),
+        (false, true) if subject.hardly_shortens() && !advice.is_empty() => advice + FIXED,
         (false, true) => advice,
         (false, false) => advice + RARE,
     }
@@ -253,6 +264,9 @@ fn end(subject: &Subject, rule: &str, advice: String) -> String {
 /// What to expect of a change to a lock that is not what made the run long: it is advised to none.
 const OFF_PATH: &str = "; but as far as was seen, other work set the run's length, and a change here alone hardly makes \
                         it shorter";
+
+/// What to expect of a change where nothing would make the run shorter.
+const FIXED: &str = "; as far as was seen, that hardly makes the run shorter, but one of fixed length gets more done";
 
 /// What to expect of a change to a lock whose waits are long but few.
 const RARE: &str =

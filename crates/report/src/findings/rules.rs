@@ -274,7 +274,9 @@ fn long_hold(subject: &Subject) -> Option<Said> {
             subject.held_for(used),
             number(queue)
         );
-        (text, ": it is the bottleneck; do less while holding it, or split it".to_owned())
+        let is_bottleneck = !subject.hardly_shortens();
+        let why = if is_bottleneck { "it is the bottleneck; " } else { "" };
+        (text, format!(": {why}do less while holding it, or split it"))
     } else if explains && hold.max / EXCEPTION >= hold.p50 {
         let why = match no_cpu {
             Some(share) => format!(

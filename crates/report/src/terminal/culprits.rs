@@ -173,12 +173,7 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
 
 /// The rows of these locks.
 fn rows_of(report: &RunReport, locks: &[u64]) -> String {
-    let mut rows: Vec<String> = Vec::new();
-    for row in locks.iter().map(|&id| rows::called(report, id)) {
-        if !rows.contains(&row) {
-            rows.push(row);
-        }
-    }
+    let rows = rows::labels(report, locks);
     match &rows[..] {
         [] => "a lock".to_owned(),
         [row] => row.clone(),
