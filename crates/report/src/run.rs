@@ -7,12 +7,14 @@
 //! The definitions (blocked, wait, idle, hold, class) are those of ARCHITECTURE.md.
 
 mod blamed;
+mod coverage;
 mod cycles;
 mod join;
 mod seen;
 mod spans;
 
 pub use blamed::{Blame, Blamed, BlamedKind, GAINS, PathTaken, RankedBy, WaitedIn};
+pub use coverage::{Coverage, Degraded, FutexSite, NotRecording, Summed};
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
 pub use join::Join;
 pub use seen::{AttachedTo, Clock, Holds, Source};
@@ -200,6 +202,9 @@ pub struct Lock {
     /// one process alone, for which no idle time is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<u32>,
+    /// Whether the record had no room for each lock alone, so that sums were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summed: Option<Summed>,
     /// The code that the row is grouped by: where it was created, else first taken; where it was waited for the most,
     /// if it is a condition or a semaphore of a lock.
     pub site: Option<Frame>,
@@ -527,49 +532,6 @@ impl Thread {
         let work_ns = self.wait_ns?.saturating_sub(self.contention_wait_ns?);
         Some(work_ns.saturating_add(self.joined_ns.unwrap_or(0)))
     }
-}
-
-/// What the run saw and what it could not see.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Coverage {
-    /// Program images that loaded the observer.
-    pub processes_observed: u32,
-    /// Sentences about what this run could not see; never empty.
-    pub unseen: Vec<String>,
-    /// Why nothing at all was seen, if so.
-    pub nothing_seen: Option<String>,
-    /// Programs that did not record, and why, except those too short to be sampled.
-    #[serde(default)]
-    pub not_recording: Vec<NotRecording>,
-    /// Share (0 to 1) of all futex waiting time that the observer did not account for; needs root.
-    pub futex_share_unaccounted: Option<f64>,
-    /// Futex waits by call site as the kernel saw them; needs root.
-    pub futex_sites: Vec<FutexSite>,
-    /// Further figures by name.
-    #[serde(flatten)]
-    pub more: BTreeMap<String, serde_json::Value>,
-}
-
-/// A program that did not record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotRecording {
-    /// Its process id.
-    pub pid: u32,
-    /// Its arguments.
-    pub command: Vec<String>,
-    /// Why, in words.
-    pub reason: String,
-}
-
-/// Futex waits of one call site, as the kernel saw them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FutexSite {
-    /// Stack of the wait.
-    pub stack: Vec<Frame>,
-    /// Number of waits.
-    pub waits: u64,
-    /// Their total time.
-    pub total_ns: u64,
 }
 
 /// The cost of observing.

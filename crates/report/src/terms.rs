@@ -123,7 +123,10 @@ pub const TERMS: &[Group] = &[
                 "one thread holds it for long while the others pass through; intended, or long work under a lock",
             ),
             ("queue", "threads wait for work"),
-            ("unknown", "only the wait was seen"),
+            (
+                "unknown",
+                "only the wait was seen, or the row sums many locks, of which there were too many for a row each",
+            ),
         ],
     ),
     (

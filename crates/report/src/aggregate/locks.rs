@@ -8,8 +8,8 @@ use super::nature::Nature;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
 use crate::run::{
-    Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Kind, Like, Lock, Moment, Span, TimedOut,
-    Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
+    Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Kind, Like, Lock, Moment, Span, Summed,
+    TimedOut, Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
 };
 use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout::{cause, kind, sharing};
@@ -135,6 +135,19 @@ fn date(longest: &mut [ExtremeRecord], logged: &[(u64, u64)]) {
     }
 }
 
+fn is_shared(lock: &LockRecord) -> bool {
+    lock.sharing != sharing::PRIVATE && summed(lock).is_none()
+}
+
+/// How a lock of the record is known.
+fn summed(lock: &LockRecord) -> Option<Summed> {
+    match lock.sharing {
+        sharing::SUMMED => Some(Summed::Many),
+        sharing::PRIVATE_IN_PART => Some(Summed::Part),
+        _ => None,
+    }
+}
+
 /// The site of what a lock's code makes a thread sleep on: it is made with the thread, which tells nothing.
 fn slept_in(waited_in: &[WaitedIn], is_sleepers: bool) -> Option<Frame> {
     waited_in.first().filter(|_| is_sleepers)?.site.clone()
@@ -195,18 +208,17 @@ impl Scale<'_> {
         let hold = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.hold)));
         let kind = kind_of(lock.kind);
         let (blocked, known) = (sum(|cell| cell.blocked), sum(|cell| cell.slept_known));
-        let meaning = Meaning::of(kind, lock.crossed).known(self.is_apart);
+        let meaning = Meaning::of_lock(kind, lock).known(self.is_apart);
         let (created, first_taken) = (stacks.frames(lock.created), stacks.frames(lock.first_taken));
         let of_wall = |ns: u64| (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64);
-        let hold_ns =
-            hold.distribution().filter(|_| meaning.hold && self.record.holds != Holds::None);
+        let hold_ns = hold.distribution().filter(|_| self.has_holds(meaning));
         let worst_wait = worst_wait(&wait, stacks);
         let waiter = worst_wait.as_ref().map_or(&[][..], |worst| &worst.waiter);
         let is_held = meaning.blame && (kind != Kind::Semaphore || hold.total_ns() > 0);
         let waited_in = self.waited_in(cells, wait.total_ns(), stacks);
         let named = Nature::by_name(kind, waiter, &waited_in, stacks.skipped);
-        let (of, waited) = ((kind, meaning), (is_held, wait.total_ns()));
-        let (division, nature) = self.understood(of, cells, waited, (waiter, named, sites), stacks);
+        let of = ((kind, meaning), (is_held, wait.total_ns()));
+        let (division, nature) = self.understood(of, cells, (waiter, named, sites), stacks);
         let slept_in = slept_in(&waited_in, named.is_some() && kind != Kind::Futex);
         let site = slept_in.or_else(|| first_site(&[&created, &first_taken], stacks));
         let lock = Lock {
@@ -215,8 +227,9 @@ impl Scale<'_> {
             class: nature.class,
             like: nature.like,
             known_as: nature.known_as.map(str::to_owned),
-            shared: lock.sharing != sharing::PRIVATE,
+            shared: is_shared(lock),
             processes: Vec::new(),
+            summed: summed(lock),
             blame: division.blame,
             held_by: division.held_by,
             ended_by: division.ended_by,
@@ -256,9 +269,8 @@ impl Scale<'_> {
     /// stack, and `named` what its names say.
     fn understood(
         self,
-        (kind, meaning): (Kind, Meaning),
+        ((kind, meaning), (is_held, total_ns)): ((Kind, Meaning), (bool, u64)),
         cells: &Cells<'_>,
-        (is_held, total_ns): (bool, u64),
         (waiter, named, sites): (&[Frame], Option<Like>, &Sites),
         stacks: &mut Stacks<'_>,
     ) -> (Division, Nature) {
@@ -272,6 +284,7 @@ impl Scale<'_> {
             blame.unknown_ns = blame.unknown_ns.saturating_add(std::mem::take(&mut blame.idle_ns));
         }
         let class = self.class(kind, meaning, cells, division.blame);
+        let class = if meaning.is_many { Class::Unknown } else { class };
         let nature = Nature::of(kind, class, &division, waiter, named);
         if !is_held && nature.class == Class::Contention {
             division.followed = division.ended_by.clone();
@@ -293,6 +306,10 @@ impl Scale<'_> {
             true => divide(cells, total_ns, ns, sites, stacks),
             false => ended(cells, total_ns, is_lock, ns, sites, stacks),
         }
+    }
+
+    fn has_holds(self, meaning: Meaning) -> bool {
+        meaning.hold && self.record.holds != Holds::None
     }
 
     fn waited_in(self, cells: &Cells<'_>, total_ns: u64, stacks: &mut Stacks<'_>) -> Vec<WaitedIn> {
@@ -428,6 +445,8 @@ struct Meaning {
     hold: bool,
     idle: bool,
     owner: bool,
+    /// It is the sum over many locks.
+    is_many: bool,
 }
 
 impl Meaning {
@@ -437,9 +456,18 @@ impl Meaning {
         Meaning { idle: self.idle && is_known, owner: self.owner && is_known, ..self }
     }
 
+    /// Of many locks, without what only the part of each could tell.
+    fn of_lock(kind: Kind, lock: &LockRecord) -> Self {
+        let (is_many, meaning) = (lock.sharing == sharing::SUMMED, Self::of(kind, lock.crossed));
+        match is_many {
+            true => Meaning { hold: false, idle: false, owner: false, is_many, ..meaning },
+            false => meaning,
+        }
+    }
+
     fn of(kind: Kind, crossed: bool) -> Self {
-        let all = Meaning { blame: true, hold: true, idle: true, owner: true };
-        let wait_only = Meaning { blame: false, hold: false, idle: false, owner: false };
+        let all = Meaning { blame: true, hold: true, idle: true, owner: true, is_many: false };
+        let wait_only = Meaning { blame: false, hold: false, idle: false, owner: false, ..all };
         match kind {
             Kind::Mutex | Kind::Spin | Kind::Annotated => all,
             Kind::RwlockWrite => all,

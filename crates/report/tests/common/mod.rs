@@ -28,6 +28,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
             ],
             nothing_seen: None,
             not_recording: vec![],
+            degraded: None,
             futex_share_unaccounted: None,
             futex_sites: vec![],
             more: BTreeMap::new(),
@@ -103,6 +104,7 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         shared: false,
         processes: vec![],
         owner_died: 0,
+        summed: None,
     }
 }
 
