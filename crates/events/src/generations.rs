@@ -18,6 +18,8 @@
 //! I2: a lock of which some threads keep their part in sums says so (`sharing::PRIVATE_IN_PART`).
 //! I3: a thread that finds no room for a lock has read the count of locks before it searched. So either it finds the
 //!     entry that another thread makes, or that one's count is at the limit, and it says so (I2).
+//! I4: a key is in the filter before its lock is in a slot. A thread that knows of the lock finds its bit, and a search
+//!     without one costs a look at 8 KiB that are mostly in the cache.
 //! # Evidence
 //! `tests/places.rs`, `tests/summed.rs`, `tests/model.rs`; `tests/programs`: `address_reuse.c`, `many_lives.c`,
 //! `many_live.c`.
@@ -25,13 +27,13 @@
 use crate::sharing::{self, Sharing, meant};
 use crate::site::{Recorder, Row, Site};
 use crate::summed;
-use uncontended_atomic::{AtomicU64, Ordering::*};
+use uncontended_atomic::{AtomicU32, AtomicU64, Ordering::*};
 use uncontended_trace::layout::sharing::{
     ALIAS, APART, JOINED, JOINED_IN_PART, PRIVATE, PRIVATE_IN_PART,
 };
 use uncontended_trace::layout::{
-    Cell, LEVELS, Lock, OWN_LIVES, OWN_LOCKS, Place, Unit, attention::DEAD, kind, level_slots,
-    wide_units,
+    Cell, FILTER_WORDS, LEVELS, Lock, OWN_LIVES, OWN_LOCKS, Place, Unit, attention::DEAD, kind,
+    level_slots, wide_units,
 };
 
 /// Slots of one level in which an address may be found.
@@ -209,6 +211,10 @@ fn end(recorder: &Recorder, entry: &'static Lock) {
 
 /// What the index holds for `key`: a lock, or an alias of one.
 fn search(recorder: &Recorder, key: u64) -> Option<&'static Lock> {
+    let is_absent = |(word, bit): (&AtomicU32, u32)| word.load(Relaxed) & bit == 0;
+    if filter(recorder, key).is_some_and(is_absent) {
+        return None; // I4
+    }
     for level in 0..LEVELS {
         let table = recorder.process.index[level].load(Relaxed);
         if table == 0 {
@@ -230,6 +236,15 @@ fn search(recorder: &Recorder, key: u64) -> Option<&'static Lock> {
         }
     }
     None
+}
+
+/// The word and the bit of the filter that say whether `key` may be in the index; none if there was no memory for it.
+#[inline(always)]
+fn filter(recorder: &Recorder, key: u64) -> Option<(&'static AtomicU32, u32)> {
+    let table = recorder.process.filter.load(Relaxed);
+    let place = hash(key) as usize >> (u64::BITS - (32 * FILTER_WORDS).ilog2());
+    let words = (table != 0).then(|| recorder.arena.words(table, FILTER_WORDS))?;
+    Some((words.get(place / 32)?, 1 << (place % 32)))
 }
 
 fn hash(key: u64) -> u64 {
@@ -344,6 +359,9 @@ fn claim(recorder: &Recorder, (key, kind): (u64, u8), created: u32, fresh: u32) 
     let is_ours =
         |there| has_tag(there, key) && lock_in(recorder, there).address.load(Relaxed) == key;
     let fresh = tag(key) | u64::from(fresh);
+    if let Some((word, bit)) = filter(recorder, key) {
+        word.fetch_or(bit, Relaxed); // I4: `install` releases it with the lock.
+    }
     for level in 0..LEVELS {
         let table = level_table(recorder, level)?;
         for slot in probes(recorder, table, level, key) {

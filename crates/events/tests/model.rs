@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{At, ROOM, another, image, recorder};
+use common::{At, ROOM, add_filter, another, image, recorder};
 use uncontended_atomic::{AtomicUsize, Ordering::Relaxed, UnsafeCell};
 use uncontended_events::blame::{self, Share};
 use uncontended_events::events::{self, Blocked};
@@ -66,20 +66,26 @@ fn two_threads_that_meet_a_lock_at_once_see_one_generation() {
     holds(first_meeting);
 }
 
-/// Two threads meet a lock for the first time when there is room for two more. One of them has just seen another lock
-/// being counted.
-fn last_meeting() -> impl Fn() + 'static {
+/// Two threads meet a lock for the first time when there is room for `left` more. The first or the second one also
+/// counts another lock: after that meeting, or before.
+fn last_meeting(left: u32, first_counts: bool) -> impl Fn() + 'static {
     let scene = Scene::new();
     let [one, two] = scene.threads;
+    add_filter((scene.arena, scene.process));
     one.row(128); // The index is made.
     let own = &scene.arena.header().own_locks;
     own.store(OWN_LOCKS, Relaxed);
     two.row(192); // So is the sum.
-    own.store(OWN_LOCKS - 2, Relaxed);
+    own.store(OWN_LOCKS - left, Relaxed);
     move || {
-        let met = spawn(move || generations::enter(one, 64, MUTEX).unwrap());
         // Relaxed: it carries nothing of its own.
-        scene.arena.header().own_locks.fetch_add(1, Relaxed);
+        let count = move || scene.arena.header().own_locks.fetch_add(1, Relaxed);
+        let met = spawn(move || {
+            let row = generations::enter(one, 64, MUTEX).unwrap();
+            first_counts.then(count);
+            row
+        });
+        (!first_counts).then(count);
         let other = generations::enter(two, 64, MUTEX).unwrap();
         let rows = [met.join().unwrap(), other];
         let is_own = |row: &&Row| !is_summed(row.lock);
@@ -95,7 +101,13 @@ fn last_meeting() -> impl Fn() + 'static {
 
 #[test]
 fn a_lock_that_a_thread_found_no_room_for_is_not_taken_for_all_of_it() {
-    holds(last_meeting);
+    holds(|| last_meeting(1, false));
+}
+
+#[test]
+fn a_lock_that_was_counted_is_found_where_there_is_no_room() {
+    holds(|| last_meeting(2, true));
+    holds(|| last_meeting(2, false));
 }
 
 /// One thread creates a new lock while the other takes the old one.

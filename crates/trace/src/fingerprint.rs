@@ -44,7 +44,7 @@ const _: () = {
         Header: magic version flags enabled clock start_ticks tick_ns step_ns capacity available allocated
             processes dropped_room dropped_busy negative log_parts places summed_since own_locks spare;
         Process: next pid parent command_bytes start_ticks command threads locks stacks modules stack_index index
-            wakes ended_by end_ticks spare;
+            wakes ended_by end_ticks filter spare;
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
             asleep_since joined summed sums spare chain wants system_ns wants_since wants_stack wants_how
             nested_lost nested reserved came_by handle log log_now log_parts spans;
@@ -80,5 +80,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0x58ae_302e_ae62_cdc7, "the layout has changed: change VERSION");
+    assert!(hash == 0x15d9_b4e5_993c_c095, "the layout has changed: change VERSION");
 };

@@ -176,9 +176,14 @@ pub struct Process {
     pub ended_by: AtomicU32,
     /// When that was; 0 if the process ended otherwise.
     pub end_ticks: AtomicU64,
+    /// Which addresses may be in the index: [`FILTER_WORDS`] words of bits.
+    pub filter: AtomicU32,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU32; 12],
+    pub spare: [AtomicU32; 11],
 }
+
+/// Words of the filter of addresses.
+pub const FILTER_WORDS: usize = 2048;
 
 /// Slots of the index of stacks.
 pub const STACK_SLOTS: usize = 4096;

@@ -47,8 +47,18 @@ fn begin(arena: Arena) -> (Arena, &'static Process) {
     if let Some(index) = arena.allocate(layout::word_units(STACK_SLOTS)) {
         process.stack_index.store(index, Relaxed);
     }
+    // Most scenes of the checker go without: it would explore each look at it.
+    if !cfg!(unc_model) {
+        add_filter((arena, process));
+    }
     arena.push::<Process>(&arena.header().processes, unit);
     (arena, process)
+}
+
+/// Gives the image a filter, if there is room.
+pub(crate) fn add_filter((arena, process): (Arena, &'static Process)) {
+    let filter = arena.allocate_if_room(layout::word_units(layout::FILTER_WORDS));
+    process.filter.store(filter.unwrap_or(0), Relaxed);
 }
 
 /// A thread of the image.
