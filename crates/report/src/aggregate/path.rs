@@ -10,12 +10,15 @@ use super::locks::Rows;
 use super::stacks::Stacks;
 use crate::path::{Held, History, Of, Step, Thread, Wait, What, gain, parts, walk};
 use crate::run::{
-    Blamed, BlamedKind, Frame, GAINS, Kind, Lock, PathTaken, Process, RankedBy, RunReport,
+    self, Blamed, BlamedKind, Frame, GAINS, Kind, Lock, PathTaken, Process, RankedBy, RunReport,
 };
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout::logged;
 use uncontended_trace::reader::{LoggedRecord, ProcessRecord, Record, ThreadRecord};
+
+/// The figures of a process's threads, by their IDs.
+type Figures<'a> = HashMap<u32, &'a run::Thread>;
 
 /// Culprits beyond these have no figures of the path.
 const MOST: usize = 20;
@@ -383,8 +386,10 @@ impl Known {
     }
 
     fn taken(&self, (_, until): (usize, u64), process: &Process) -> PathTaken {
+        let by_tid = process.threads.iter().map(|figures| (figures.tid, figures));
+        let by_tid: Figures<'_> = by_tid.collect();
         let asleep: Vec<f64> =
-            (0..self.tids.len()).map(|thread| self.asleep(thread, process)).collect();
+            (0..self.tids.len()).map(|thread| self.asleep(thread, &by_tid)).collect();
         // Sequences of holds are no threads of the program: they have none.
         let share = |thread: usize| asleep.get(thread).copied().unwrap_or(0.0);
         let own = self.steps.iter().filter(|step| step.what == What::Own);
@@ -406,9 +411,9 @@ impl Known {
 
     /// The share of a thread's own time in which it slept or waited for input, outside the locks to blame; 0 if that
     /// is unknown.
-    fn asleep(&self, thread: usize, process: &Process) -> f64 {
+    fn asleep(&self, thread: usize, by_tid: &Figures<'_>) -> f64 {
         let of = &self.history.threads[thread];
-        let figures = process.threads.iter().find(|figures| figures.tid == self.tids[thread]);
+        let figures = by_tid.get(&self.tids[thread]);
         let held = parts(of, |_| true);
         let held_ns = super::sum(held.iter().map(|&(from, to)| to - from));
         let waited_ns = super::sum(of.waits.iter().map(|wait| wait.ended - wait.began));
