@@ -83,18 +83,25 @@ pub(super) struct Logs<'a> {
     locks: HashMap<u32, usize>,
     /// For each thread that was joined, by which.
     joined: HashMap<usize, usize>,
+    /// The ends of the threads of each handle, in the order of time, with the threads' numbers.
+    ends: HashMap<u64, Vec<(u64, usize)>>,
 }
 
 impl<'a> Logs<'a> {
     /// The rows have these units.
     pub(super) fn new(record: &'a Record<'a>, image: &'a ProcessRecord, units: &[u32]) -> Self {
         let mut threads = HashMap::new();
+        let mut ends: HashMap<u64, Vec<(u64, usize)>> = HashMap::new();
         for (number, thread) in image.threads.iter().enumerate() {
+            if thread.end_ticks != 0 {
+                ends.entry(thread.handle).or_default().push((thread.end_ticks, number));
+            }
             threads.insert(thread.unit, number);
             threads.extend(thread.cells.iter().map(|cell| (cell.number(), number)));
         }
         let locks = units.iter().enumerate().map(|(row, &unit)| (unit, row)).collect();
-        let mut logs = Logs { record, image, threads, locks, joined: HashMap::new() };
+        ends.values_mut().for_each(|of_handle| of_handle.sort_unstable());
+        let mut logs = Logs { record, image, threads, locks, joined: HashMap::new(), ends };
         for (joiner, thread) in image.threads.iter().enumerate() {
             for wait in thread.log.waits() {
                 if let Some((ended, _)) = logs.ended(wait) {
@@ -126,12 +133,10 @@ impl<'a> Logs<'a> {
 
     /// The thread whose end a wait was for, and when it ended. Handles are used again, so it is the last one.
     pub(super) fn ended(&self, wait: &LoggedRecord) -> Option<(usize, u64)> {
-        let threads = self.image.threads.iter().enumerate().filter(|_| wait.joined != 0);
-        let of = threads.filter(|(_, thread)| {
-            thread.handle == wait.joined && (1..=wait.ended).contains(&thread.end_ticks)
-        });
-        of.max_by_key(|(_, thread)| thread.end_ticks)
-            .map(|(number, thread)| (number, thread.end_ticks))
+        let of_handle = self.ends.get(&wait.joined).filter(|_| wait.joined != 0)?;
+        let before = of_handle.partition_point(|&(end, _)| end <= wait.ended);
+        let &(end, number) = of_handle.get(before.checked_sub(1)?)?;
+        Some((number, end))
     }
 
     /// Whether this was no wait: the thread had ended before, and only had to be cleared away.
