@@ -4,7 +4,8 @@
  *
  * and crates/cli/tests/ground_truth.rs holds the report against every line. FIELD is a path in the JSON of a lock
  * (`wait_ns.max`), OP one of = >= <= ~ (~: a stack has a frame of that function). Times come from construction: a lower
- * bound is a sleep or a spin, which can only get longer. `held_by(f)` is the waiting that the holds of f caused; KIND
+ * bound is a sleep or a spin, which can only get longer. Without an ADDRESS (NULL), `acquisitions+dropped` is of all locks
+ * of the kind. `held_by(f)` is the waiting that the holds of f caused; KIND
  * `culprit` is the first of all, whatever the address. */
 #ifndef TRUTH_H
 #define TRUTH_H

@@ -1,13 +1,15 @@
 //! The report against programs that know the truth about their own locks (`tests/programs/*.c`).
 //!
 //! Each program prints `expect PID KIND ADDRESS FIELD OP VALUE` lines, each of which must hold in the JSON of `unc
-//! run`; of kind `culprit`, in the site of the first culprit, or in the path's figures of the function in brackets.
-//! Needs a C compiler, as linking Rust does.
+//! run`: of all locks of the kind if the address is `(nil)`; of kind `culprit`, in the site of the first culprit, or in
+//! the path's figures of the function in brackets. Needs a C compiler, as linking Rust does.
 
 #[path = "ground_truth/findings.rs"]
 mod findings;
 #[path = "ground_truth/lock_order.rs"]
 mod lock_order;
+#[path = "ground_truth/many.rs"]
+mod many;
 #[path = "ground_truth/shared.rs"]
 mod shared;
 
@@ -89,10 +91,9 @@ impl Expectation {
         let address = |row: &Value| {
             row["address"].as_str().expect("an address").trim_start_matches("0x").to_owned()
         };
+        let (own, is_any) = (self.address.trim_start_matches("0x"), self.address == "(nil)");
         let mut rows: Vec<&Value> = locks
-            .filter(|row| {
-                row["kind"] == *self.kind && address(row) == self.address.trim_start_matches("0x")
-            })
+            .filter(|row| row["kind"] == *self.kind && (is_any || address(row) == *own))
             .collect();
         rows.sort_by_key(|row| row["life"].as_u64());
         match self.life {

@@ -24,6 +24,7 @@ use crate::recent;
 pub use crate::releases::{Unlock, leaving, record_hold, release, releasing};
 use crate::site::{Recorder, Row, Site};
 use crate::slept::{self, Before};
+use crate::summed::is_summed;
 use crate::waiters::{self, Side, Wait};
 use crate::wakes;
 use crate::wants;
@@ -53,6 +54,9 @@ pub fn acquired<S: Site>(at: S, row: Row) {
 fn acquired_noted<S: Site>(thread: S::Thread, place: S::Place, row: Row) {
     let at = S::join(thread, place);
     let Row { cell, lock } = row;
+    if is_summed(lock) {
+        return;
+    }
     let now = at.ticks();
     let depth = cell.depth.load(Relaxed);
     // A depth left over from before a release by another thread does not count.
@@ -269,7 +273,8 @@ impl<S: Site> Blocked<S> {
         let now = at.ticks();
         let busy = at.begin();
         let call = wait.call;
-        let release = last_release(at.recorder(), row.lock);
+        let is_summed = is_summed(row.lock);
+        let release = if is_summed { None } else { last_release(at.recorder(), row.lock) };
         let opened = release.and_then(|release| wait.opened(at.recorder(), row.lock, release, now));
         let release = release.unwrap_or(0);
         if let (0, Some(opened)) = (release, opened) {
@@ -285,7 +290,9 @@ impl<S: Site> Blocked<S> {
             false => By::owner(at.recorder(), row.lock, release),
         };
         bump(&row.cell.acquisitions);
-        take(at.recorder(), row, at.site(), now);
+        if !is_summed {
+            take(at.recorder(), row, at.site(), now);
+        }
         let free = free.since(row.lock, 0).min(now.saturating_sub(arrival));
         record_wait(
             at,

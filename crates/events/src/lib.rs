@@ -1,16 +1,16 @@
 //! What happens at a lock and how it is recorded: the core of the observer, without calls into the C library.
 //!
 //! # Contract
-//! [`site`] is what the observer knows about the calling thread. Everything else is computed here from atomics in
-//! the record alone, so it can be unit-tested, explored by the model checker, and run under Miri. [`generations`]:
-//! which lock an address is, in one process or ([`sharing`]) in several; [`events`]: acquired, blocked, released;
-//! [`waiters`]: the waiters of a lock, and since when it could have been taken; [`blame`]: the holds they waited for,
-//! and what those waited for (`chain`); [`shared`]: the same of read-write locks; [`recent`]: of returns from condition
-//! variables; [`nested`]: the locks held when another was taken; [`rows`]: a thread's rows, found by address;
-//! [`calls`]: its calls, found by where they return to; [`stacks`]: the numbers of stacks; [`log`]: when each wait was;
-//! [`slept`]: whether its thread slept;
-//! [`spans`]: what the program announces; [`maps`]: the kernel's list of a process's mappings. What the observer asks
-//! about the process around it: [`slots`], a table of modules; [`segments`], [`notes`], [`symbols`], [`deadline`].
+//! [`site`] is what the observer knows about the calling thread. Everything else is computed here from atomics in the
+//! record alone, so it can be unit-tested, explored by the model checker, and run under Miri. [`generations`]: which
+//! lock an address is, in one process or ([`sharing`]) in several; [`summed`]: locks without entries of their own;
+//! [`events`]: acquired, blocked, released; [`waiters`]: the waiters of a lock, and since when it could have been
+//! taken; [`blame`]: the holds they waited for, and what those waited for (`chain`); [`shared`]: the same of
+//! read-write locks; [`recent`]: of returns from condition variables; [`nested`]: the locks held when another was
+//! taken; [`rows`]: a thread's rows, found by address; [`calls`]: its calls, found by where they return to;
+//! [`stacks`]: the numbers of stacks; [`log`]: when each wait was; [`slept`]: whether its thread slept; [`spans`]:
+//! what the program announces; [`maps`]: the kernel's list of a process's mappings. What the observer asks about the
+//! process around it: [`slots`], a table of modules; [`segments`], [`notes`], [`symbols`], [`deadline`].
 //! # Evidence
 //! Unit tests next to each file, `tests/model.rs`, and `tests/programs` observed by `unc run`.
 
@@ -33,6 +33,7 @@ pub mod passing;
 pub mod recent;
 mod releases;
 pub mod rows;
+pub mod seen;
 pub mod segments;
 pub mod shared;
 pub mod sharing;
@@ -41,6 +42,7 @@ pub mod slept;
 pub mod slots;
 pub mod spans;
 pub mod stacks;
+pub mod summed;
 pub mod symbols;
 pub mod waiters;
 mod wakes;

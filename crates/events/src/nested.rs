@@ -20,6 +20,7 @@ use crate::counter::bump;
 use crate::events::id;
 use crate::generations::is_dead;
 use crate::site::{Recorder, Row, Site};
+use crate::summed::is_summed;
 use uncontended_atomic::{Ordering::Relaxed, Own};
 use uncontended_trace::layout::{Cell, Lock, NESTED, Nested, kind};
 
@@ -59,6 +60,13 @@ impl Nest {
     /// as recording.
     pub fn took(&self, at: impl Site, row: Row, waits: bool, is_alone: impl FnOnce() -> bool) {
         let recorder = at.recorder();
+        if is_summed(row.lock) {
+            // Which lock it is, is not known.
+            if waits && self.drop_released(recorder, 0) > 0 {
+                bump(&recorder.thread.nested_lost);
+            }
+            return;
+        }
         if row.cell.depth.load(Relaxed) != 1 {
             return; // Again: the thread need not wait for itself.
         }

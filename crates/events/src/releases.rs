@@ -10,6 +10,7 @@ use crate::counter::add;
 use crate::log;
 use crate::recent::{self, Hold};
 use crate::site::{Row, Site};
+use crate::summed::is_summed;
 use crate::waiters;
 use uncontended_atomic::Ordering::{Relaxed, SeqCst};
 use uncontended_trace::histogram::COARSE;
@@ -56,6 +57,9 @@ fn release_noted<S: Site>(
     unlock: impl Fn() -> i32,
 ) -> i32 {
     let at = S::join(thread, place);
+    if is_summed(row.lock) {
+        return unlock();
+    }
     let mut noted = releasing(at, row);
     if let Some(noted) = noted.as_mut().filter(|noted| noted.wakes) {
         noted.wakes = wakes();

@@ -1,14 +1,15 @@
 //! The rows of one thread, found by the address and kind of their locks.
 //!
 //! # Contract
-//! [`Rows::find`] finds the row that [`Rows::remember`] kept; [`Rows::find_last`] finds it again at once. Signal
+//! [`Rows::find`] finds the row that [`Rows::remember`] kept; [`Rows::find_last`] finds it again at once, or that which
+//! [`Rows::remember_last`] kept. Signal
 //! handlers may interrupt each at any step. One that interrupts a lookup may do all of this; one that interrupts
 //! `remember` must leave the rows alone, or never return to it. The owner gives the memory, a [`Table`] at a time, and
 //! keeps it until the thread is done.
 //! # State
-//! `table`: open-addressed, from keys to rows, at most half full. `recent`: the slot found last.
+//! `table`: open-addressed, from keys to rows, at most half full. `recent`: the slot found last, or `Table::last`.
 //! # Edges
-//! row: `put` stores a slot's key -> `row_of` loads it, in a signal handler or in the code that it interrupted. Carries
+//! row: `set` stores a slot's key -> `row_of` loads it, in a signal handler or in the code that it interrupted. Carries
 //! the row.
 //! # Invariants
 //! I1: a slot's row is set before its key, and stays in the record for good: a handler that runs between two steps, and
@@ -39,6 +40,8 @@ pub struct Table {
     slots: &'static [Slot],
     /// The number of slots with a key, or about to get one.
     used: Own<usize>,
+    /// The row that was found last and is in no slot.
+    last: Slot,
     /// The previous table: a signal handler may grow the table while its thread still searches that one.
     older: Option<&'static Table>,
 }
@@ -108,6 +111,21 @@ impl Rows {
         table.put(key, row);
     }
 
+    /// Keeps the row of `key` for [`Rows::find_last`] alone, until another one is found.
+    pub fn remember_last(&self, key: u64, row: Row) {
+        debug_assert_ne!(key, 0, "no address of a program");
+        let last = &self.table.get().last;
+        last.key.store(0, Relaxed);
+        compiler_fence(SeqCst); // Keeps the store of no key before that of the row, as a handler sees them (I1).
+        last.set(key, row);
+        self.recent.set(Some(last));
+    }
+
+    /// The number of rows.
+    pub fn count(&self) -> usize {
+        self.table.get().used.get()
+    }
+
     /// The newest table.
     pub fn table(&self) -> &'static Table {
         self.table.get()
@@ -118,7 +136,7 @@ impl Table {
     /// An empty table, whose slots are free and whose number is a power of two.
     pub fn new(slots: &'static [Slot], older: Option<&'static Table>) -> Self {
         debug_assert!(slots.len().is_power_of_two());
-        Table { slots, used: Own::new(0), older }
+        Table { slots, used: Own::new(0), last: Slot::default(), older }
     }
 
     /// The slots.
@@ -161,10 +179,7 @@ impl Table {
                 if there == 0 {
                     self.used.set(self.used.get() + 1); // I3
                 }
-                slot.row.set(Some(row));
-                // EDGE row (release): the row, for handlers (I1).
-                compiler_fence(Release);
-                slot.key.store(key, Relaxed);
+                slot.set(key, row);
                 return;
             }
         }
@@ -182,6 +197,14 @@ impl Slot {
     /// Whether it has no key.
     pub fn is_free(&self) -> bool {
         self.key.load(Relaxed) == 0
+    }
+
+    /// Keeps a row, in a slot that has no key, or this one.
+    fn set(&self, key: u64, row: Row) {
+        self.row.set(Some(row));
+        // EDGE row (release): the row, for handlers (I1).
+        compiler_fence(Release);
+        self.key.store(key, Relaxed);
     }
 
     /// The row, if the slot holds `key`.

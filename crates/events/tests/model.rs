@@ -5,20 +5,23 @@
 
 mod common;
 
-use common::{At, ROOM, another, image, recorder};
+use common::{At, ROOM, add_filter, another, image, recorder};
 use uncontended_atomic::{AtomicUsize, Ordering::Relaxed, UnsafeCell};
 use uncontended_events::blame::{self, Share};
 use uncontended_events::events::{self, Blocked};
 use uncontended_events::sharing::{Location, Sharing};
 use uncontended_events::site::Row;
 use uncontended_events::slots::{Slots, Stamp};
+use uncontended_events::summed::is_summed;
 use uncontended_events::waiters::{self, Side, Wait};
 use uncontended_events::{generations, passing, stacks};
 use uncontended_model::real::{Arc, AtomicU32, Explorer, Ordering, spawn};
 use uncontended_testkit::explored::{self, BOTH};
 use uncontended_trace::arena::Arena;
+use uncontended_trace::layout::sharing::PRIVATE_IN_PART;
 use uncontended_trace::layout::{
-    CHAINED, Caused, Cold, Lock, Process, Stack, WAITED, attention, kind::FUTEX, kind::MUTEX,
+    CHAINED, Caused, Cold, Lock, OWN_LOCKS, Process, Stack, WAITED, attention, kind::FUTEX,
+    kind::MUTEX,
 };
 
 /// Made before the exploration, so that every execution starts from the same state.
@@ -61,6 +64,50 @@ fn first_meeting() -> impl Fn() + 'static {
 #[test]
 fn two_threads_that_meet_a_lock_at_once_see_one_generation() {
     holds(first_meeting);
+}
+
+/// Two threads meet a lock for the first time when there is room for `left` more. The first or the second one also
+/// counts another lock: after that meeting, or before.
+fn last_meeting(left: u32, first_counts: bool) -> impl Fn() + 'static {
+    let scene = Scene::new();
+    let [one, two] = scene.threads;
+    add_filter((scene.arena, scene.process));
+    one.row(128); // The index is made.
+    let own = &scene.arena.header().own_locks;
+    own.store(OWN_LOCKS, Relaxed);
+    two.row(192); // So is the sum.
+    own.store(OWN_LOCKS - left, Relaxed);
+    move || {
+        // Relaxed: it carries nothing of its own.
+        let count = move || scene.arena.header().own_locks.fetch_add(1, Relaxed);
+        let met = spawn(move || {
+            let row = generations::enter(one, 64, MUTEX).unwrap();
+            first_counts.then(count);
+            row
+        });
+        (!first_counts).then(count);
+        let other = generations::enter(two, 64, MUTEX).unwrap();
+        let rows = [met.join().unwrap(), other];
+        let is_own = |row: &&Row| !is_summed(row.lock);
+        if rows.iter().all(|row| is_own(&row)) {
+            assert!(std::ptr::eq(rows[0].lock, rows[1].lock), "one lock");
+        } else {
+            for row in rows.iter().filter(is_own) {
+                assert_eq!(row.lock.sharing.load(Relaxed), PRIVATE_IN_PART, "it says so");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lock_that_a_thread_found_no_room_for_is_not_taken_for_all_of_it() {
+    holds(|| last_meeting(1, false));
+}
+
+#[test]
+fn a_lock_that_was_counted_is_found_where_there_is_no_room() {
+    holds(|| last_meeting(2, true));
+    holds(|| last_meeting(2, false));
 }
 
 /// One thread creates a new lock while the other takes the old one.

@@ -5,6 +5,7 @@ mod common;
 use common::rows::{Record, SLOTS, colliding, holds, is_same, rows, table, taken};
 use std::collections::BTreeMap;
 use uncontended_events::rows::{Slot, key};
+use uncontended_events::seen::{BITS, Seen};
 use uncontended_testkit::Random;
 use uncontended_trace::layout::kind::{CONDITION, MUTEX};
 
@@ -136,4 +137,16 @@ fn random_locks_and_generations_are_found_as_they_were_kept() {
         }
         holds(rows, &kept);
     }
+}
+
+#[test]
+fn a_key_that_was_added_is_seen_and_few_others_are() {
+    let seen = Seen::new();
+    let keys = (1..=BITS as u64 / 8).map(|number| key(0x7f00_0000_0000 + 40 * number, MUTEX));
+    let others = (1..=10_000).map(|number| key(0x5500_0000_0000 + 48 * number, MUTEX));
+    assert!(keys.clone().chain(others.clone()).all(|key| !seen.may_have(key)));
+    keys.clone().for_each(|key| seen.add(key));
+    assert!(keys.clone().all(|key| seen.may_have(key)));
+    let taken_for_one = others.filter(|&key| seen.may_have(key)).count();
+    assert!(taken_for_one < 2_000, "{taken_for_one}");
 }

@@ -176,7 +176,7 @@ fn waiters_without_a_slot_are_found_in_every_process() {
 #[test]
 fn thousands_of_places_are_told_apart() {
     let locks = if cfg!(miri) { 20 } else { 3000 };
-    let image = image(20 * locks as u32 + 2 * ROOM);
+    let image = image(40 * locks as u32 + 2 * ROOM);
     let [first, second] = [image, another(image)].map(|image| At::new(recorder(image), 1));
     for number in 1..=locks {
         let location = Location { offset: number * 40, ..HERE };

@@ -9,6 +9,7 @@ use crate::local::{self, Here, Local, current};
 use crate::sharing;
 use uncontended_events::sharing::Sharing;
 use uncontended_events::site::{Row, Site};
+use uncontended_events::summed::is_summed;
 use uncontended_events::{events, generations, passing};
 
 /// The calling thread, if it may record now.
@@ -30,26 +31,42 @@ pub(crate) fn find(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
 pub(crate) fn row(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
     let (local, row) = match local::find(key, kind) {
         Some((local, row)) if !generations::is_dead(row.lock) => (local, row),
-        _ => {
-            let row = enter(key, kind, caller)?;
+        ended => {
+            let row = enter(key, kind, caller, ended.is_some())?;
             (attached()?, row)
         }
     };
     Some((Here { local, caller }, row))
 }
 
-/// Makes the row. The result fits in two registers, so that the common path too keeps everything in registers.
+/// Makes the row. `has_ended`: there is one of an earlier lock at that address. The result fits in two registers, so
+/// that the common path too keeps everything in registers.
 #[cold]
 #[inline(never)]
-fn enter(key: u64, kind: u8, caller: Caller) -> Option<Row> {
+fn enter(key: u64, kind: u8, caller: Caller, has_ended: bool) -> Option<Row> {
     let at = here(caller)?;
     let busy = at.begin();
     // SAFETY: an object of the program, in a call about it (P1, P2).
     let sharing = || unsafe { sharing::of(key, kind) };
     let row = generations::enter_shared(at, key, kind, sharing)?;
-    at.local.remember(key, kind, row);
+    at.local.remember(key, kind, row, has_ended);
     drop(busy);
     Some(row)
+}
+
+/// The calling thread's row of the lock alone, for which it is about to wait; the sum `row` if there can be none.
+#[cold]
+pub(crate) fn wanted(at: Here, row: Row, key: u64, kind: u8) -> Row {
+    if !is_summed(row.lock) {
+        return row;
+    }
+    let busy = at.begin();
+    let own = generations::enter_wanted(at, key, kind);
+    if let Some(own) = own {
+        at.local.remember(key, kind, own, true);
+    }
+    drop(busy);
+    own.unwrap_or(row)
 }
 
 #[cold]

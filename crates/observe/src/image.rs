@@ -157,6 +157,8 @@ fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
     if let Some(index) = arena.allocate(layout::word_units(layout::STACK_SLOTS)) {
         process.stack_index.store(index, Relaxed);
     }
+    let filter = arena.allocate_if_room(layout::word_units(layout::FILTER_WORDS));
+    process.filter.store(filter.unwrap_or(0), Relaxed);
     // EDGE entered (acq-rel): the fresh entry, or the one that another thread entered in the meantime.
     match word.compare_exchange(0, unit, AcqRel, Acquire) {
         Ok(_) => {

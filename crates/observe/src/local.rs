@@ -37,7 +37,9 @@ use uncontended_events::calls::Calls;
 use uncontended_events::events::Blocked;
 use uncontended_events::nested::Nest;
 use uncontended_events::rows::{self, Rows, Slot, Table};
+use uncontended_events::seen::Seen;
 use uncontended_events::site::{Recorder, Row, Site};
+use uncontended_events::summed::is_summed;
 use uncontended_sys::{clock, tls};
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{self, Process, Thread, Unit};
@@ -48,6 +50,11 @@ const CLOSED: usize = 1;
 const ATTACHING: usize = 1 << 63;
 /// Slots of a new table.
 const FRESH_SLOTS: usize = 256;
+/// A thread with this many rows keeps no more rows of sums: it finds a sum by the place of its call as fast as by the
+/// addresses of a hundred thousand locks.
+const MOST_SUMMED: usize = 1024;
+/// Rows whose table is near to the CPU anyway.
+const FEW_ROWS: usize = 2048;
 /// Rounds in which the C library runs the destructors of keys; we leave in the last one.
 const ROUNDS: u32 = 4;
 /// Keys below this have room in each thread from the start. For others the C library allocates room at the first value,
@@ -69,9 +76,10 @@ pub(crate) struct Local {
     front: Front,
     calls: Calls,
     nest: Nest,
+    seen: Seen,
 }
 
-/// All of it but the calls and the nest, for which the thread's stack may have no room.
+/// All of it but what is large, for which the thread's stack may have no room.
 #[repr(C)]
 pub(crate) struct Front {
     head: Head,
@@ -100,6 +108,8 @@ const _: () = assert!(BEFORE.is_multiple_of(align_of::<Local>()), "I4");
 const _: Calls = unsafe { std::mem::zeroed() };
 // SAFETY: the compiler checks the value: the thread holds no lock where all is zero (M1).
 const _: Nest = unsafe { std::mem::zeroed() };
+// SAFETY: the compiler checks the value: no key was seen where all is zero (M1).
+const _: Seen = unsafe { std::mem::zeroed() };
 
 impl Deref for Local {
     type Target = Front;
@@ -185,6 +195,9 @@ pub(crate) fn find(address: u64, kind: u8) -> Option<(&'static Local, Row)> {
         }
     }
     let local = current()?;
+    if local.rows.count() > FEW_ROWS && !local.seen.may_have(key) {
+        return None;
+    }
     Some((local, local.rows.find(key)?))
 }
 
@@ -254,7 +267,7 @@ impl Local {
             announced: Own::new(None),
             cancellable: Own::new(None),
         };
-        // SAFETY: fresh memory of this size (M1, I4), of which the rest is zero, as calls and nests begin.
+        // SAFETY: fresh memory of this size (M1, I4), of which the rest is zero, as the other parts begin.
         unsafe { memory.cast::<Front>().write(front) };
         await_end(memory.as_ptr());
         // SAFETY: just written; it lives until the thread's last destructor has run (I1).
@@ -292,12 +305,18 @@ impl Local {
         !self.head.ready.get()
     }
 
-    /// Keeps the row of the lock of `kind` at `address`, replacing an earlier one. The thread must be marked as
-    /// recording.
-    pub(crate) fn remember(&self, address: u64, kind: u8, row: Row) {
+    /// Keeps the row of the lock of `kind` at `address`, replacing an earlier one (of which it `has` one). The thread
+    /// must be marked as recording.
+    pub(crate) fn remember(&self, address: u64, kind: u8, row: Row, has: bool) {
         debug_assert!(self.is_busy(), "I2");
-        // A row without room is made again at the next event.
-        self.rows.remember(rows::key(address, kind), row, fresh_table);
+        let key = rows::key(address, kind);
+        if has || !is_summed(row.lock) || self.rows.count() < MOST_SUMMED {
+            self.seen.add(key);
+            // A row without room is made again at the next event.
+            self.rows.remember(key, row, fresh_table);
+        } else {
+            self.rows.remember_last(key, row);
+        }
     }
 }
 

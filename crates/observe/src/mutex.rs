@@ -52,6 +52,7 @@ fn acquire(mutex: *mut Object, caller: Caller, limit: Limit, lock: impl Fn() -> 
 #[inline(never)]
 fn wait(mutex: *mut Object, caller: Caller, limit: Limit, lock: impl Fn() -> c_int) -> c_int {
     let Some((at, row)) = row(mutex, caller) else { return lock() };
+    let row = here::wanted(at, row, mutex as u64, MUTEX);
     let blocked = deadline::blocked(at, row, limit);
     // SAFETY: the program waits for this mutex, so it is one (P1).
     let holder = || unsafe { sharing::holder(mutex, MUTEX) };

@@ -11,12 +11,13 @@ use crate::local::Here;
 use crate::sharing;
 use libc::{CLOCK_REALTIME, EBUSY, c_int, c_void, timespec};
 use uncontended_atomic::Ordering::Relaxed;
-use uncontended_events::events;
 use uncontended_events::shared::{self, Rows};
 use uncontended_events::sharing::{had, unseen};
 use uncontended_events::site::{Row, Site};
+use uncontended_events::summed::is_summed;
 use uncontended_events::waiters::Side;
 use uncontended_events::wants;
+use uncontended_events::{events, generations};
 use uncontended_trace::layout::{READERS, kind};
 
 fn rows(lock: *mut Object, side: Side, caller: Caller) -> Option<(Here, Rows)> {
@@ -25,6 +26,9 @@ fn rows(lock: *mut Object, side: Side, caller: Caller) -> Option<(Here, Rows)> {
         Side::Shared => here::row(lock as u64 | READERS, kind::RWLOCK_READ, caller)?.1,
         Side::Exclusive => state,
     };
+    if is_summed(mine.lock) {
+        generations::in_part(state.lock);
+    }
     Some((at, Rows { mine, state, side }))
 }
 
@@ -44,6 +48,9 @@ fn acquire(
     wait: impl Fn() -> c_int,
 ) -> c_int {
     let Some((at, rows)) = rows(lock, side, caller) else { return wait() };
+    if is_counted_alone(rows) {
+        return acquire_summed(at, rows.mine, tried, limit, wait);
+    }
     match tried() {
         0 => {
             shared::acquired(at, rows, None);
@@ -74,9 +81,42 @@ fn acquire(
     result
 }
 
+/// Whether the thread cannot say what it does to the lock except in a sum.
+#[inline(always)]
+fn is_counted_alone(rows: Rows) -> bool {
+    is_summed(rows.mine.lock) || is_summed(rows.state.lock)
+}
+
+/// The same where the thread's part is kept in a sum.
+#[cold]
+fn acquire_summed(
+    at: Here,
+    row: Row,
+    tried: impl Fn() -> c_int,
+    limit: Limit,
+    wait: impl Fn() -> c_int,
+) -> c_int {
+    match tried() {
+        0 => {
+            events::bump(&row.cell.acquisitions);
+            return 0;
+        }
+        EBUSY => {}
+        _ => return wait(),
+    }
+    let blocked = deadline::blocked(at, row, limit);
+    let result = wait();
+    match result {
+        0 => blocked.acquired(),
+        _ => blocked.gave_up(),
+    }
+    result
+}
+
 fn try_by(lock: *mut Object, side: Side, caller: Caller, result: c_int) -> c_int {
     if let Some((at, rows)) = rows(lock, side, caller) {
         match result {
+            0 if is_counted_alone(rows) => events::bump(&rows.mine.cell.acquisitions),
             0 => {
                 shared::acquired(at, rows, None);
                 at.took(rows.mine, false);
@@ -144,7 +184,8 @@ pub(crate) unsafe extern "C-unwind" fn unlock(lock: *mut Object, caller: Caller)
             None => (at, Rows { mine: state, state, side: Side::Exclusive }),
         }
     });
-    let Some((at, rows)) = found else {
+    let own = found.filter(|(_, rows)| !is_counted_alone(*rows));
+    let Some((at, rows)) = own else {
         // SAFETY: the program's own call (P1).
         return unsafe { host::pthread_rwlock_unlock(lock) };
     };

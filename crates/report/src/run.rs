@@ -19,7 +19,9 @@ pub use blamed::{
     Blame, Blamed, BlamedKind, GAINS, HoldersWaited, Keeper, PathTaken, RankedBy, WaitedIn,
     WaitedOn,
 };
-pub use coverage::{Coverage, NotRecording, StillRunning, SymbolsMismatch};
+pub use coverage::{
+    Coverage, Degraded, FutexSite, NotRecording, StillRunning, Summed, SymbolsMismatch,
+};
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
 pub use ends::{Head, TimedOut, Unfinished};
 pub use join::Join;
@@ -214,6 +216,9 @@ pub struct Lock {
     /// one process alone, for which no idle time is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<u32>,
+    /// Whether the record had no room for each lock alone, so that sums were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summed: Option<Summed>,
     /// The code that the row is grouped by: where it was created, else first taken; where it was waited for the most,
     /// if it is a condition or a semaphore of a lock.
     pub site: Option<Frame>,
@@ -447,17 +452,6 @@ pub struct Frame {
     pub module: Option<String>,
     /// Address within the module, as hexadecimal text.
     pub address: String,
-}
-
-/// Futex waits of one call site, as the kernel saw them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FutexSite {
-    /// Stack of the wait.
-    pub stack: Vec<Frame>,
-    /// Number of waits.
-    pub waits: u64,
-    /// Their total time.
-    pub total_ns: u64,
 }
 
 /// The cost of observing.

@@ -133,7 +133,10 @@ pub const TERMS: &[Group] = &[
                 "the long holds of one thread cause the waiting; intended, or long work under a lock",
             ),
             ("queue", "threads wait for work"),
-            ("unknown", "only the wait was seen"),
+            (
+                "unknown",
+                "only the wait was seen, or the row sums many locks, of which there were too many for a row each",
+            ),
         ],
     ),
     (

@@ -20,7 +20,7 @@
 
 use crate::layout::{self, Header, UNIT, Unit};
 use std::ptr::NonNull;
-use uncontended_atomic::{AtomicU32, Ordering::*};
+use uncontended_atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 /// Types of entries in the record.
 ///
@@ -89,6 +89,14 @@ impl Arena {
             && header.version.load(Relaxed) == layout::VERSION
     }
 
+    /// Whether less than `quarters` of the record's memory are allocated: what can be left out leaves the rest to what
+    /// cannot.
+    pub fn has_free(&self, quarters: u32) -> bool {
+        let header = self.header();
+        let most = header.capacity.load(Relaxed).min(self.mapped);
+        header.allocated.load(Relaxed) < most / 4 * quarters
+    }
+
     /// Allocates consecutive units, zeroed; `None` if there is no room, which is counted.
     pub fn allocate(&self, units: u32) -> Option<Unit> {
         let unit = self.allocate_if_room(units);
@@ -154,6 +162,12 @@ impl Arena {
         Some((unit, self.at(unit)))
     }
 
+    /// The same without counting what finds no room.
+    pub fn make_if_room<T: Entry + 'static>(&self) -> Option<(Unit, &'static T)> {
+        let unit = self.allocate_if_room(layout::units(size_of::<T>()))?;
+        Some((unit, self.at(unit)))
+    }
+
     /// The entry at a unit that [`Arena::allocate`] returned for a `T`.
     ///
     /// # Panics
@@ -185,6 +199,14 @@ impl Arena {
     pub unsafe fn bytes(&self, unit: Unit, units: u32) -> &'static mut [u8] {
         // SAFETY: by the contract there is no other reference to these units (I2), which are mapped (I1).
         unsafe { std::slice::from_raw_parts_mut(self.pointer(unit), units as usize * UNIT) }
+    }
+
+    /// The same of 64-bit words.
+    pub fn wide_words(&self, unit: Unit, count: usize) -> &'static [AtomicU64] {
+        let room = (self.mapped.saturating_sub(unit)) as usize * UNIT / size_of::<AtomicU64>();
+        let (unit, count) = if room == 0 { (0, 0) } else { (unit, count.min(room)) };
+        // SAFETY: the words lie inside the mapping (I1) and are atomic (I3); a unit is aligned for them.
+        unsafe { std::slice::from_raw_parts(self.pointer(unit).cast(), count) }
     }
 
     /// The `count` words from a unit that [`Arena::allocate`] returned for them; fewer at the end of the mapping.

@@ -43,16 +43,16 @@ macro_rules! fingerprint {
 const _: () = {
     let places = fingerprint! {
         Header: magic version flags enabled clock start_ticks tick_ns step_ns capacity available allocated
-            processes dropped_room dropped_busy negative log_parts places;
+            processes dropped_room dropped_busy negative log_parts places summed_since own_locks spare;
         Process: next pid parent command_bytes start_ticks command threads locks stacks modules stack_index index
-            wakes ended_by end_ticks spare;
+            wakes ended_by end_ticks filter spare;
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
-            asleep_since joined spare chain wants system_ns wants_since wants_stack wants_how
+            asleep_since joined summed sums spare chain wants system_ns wants_since wants_stack wants_how
             nested_lost nested reserved came_by handle log log_now log_parts spans;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
             waiters away next created first_taken generation signalled kind crossed passing sharing ended_by free began
             recent came;
-        Place: next lock device inode offset kind spare;
+        Place: next kind reserved lock device inode offset spare;
         WaiterList: arrivals unplaced next_late late shared chain spare;
         Chain: noted parts further;
         PassedOn: wait to spare;
@@ -82,5 +82,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0x4df5_ecad_dc42_4ac7, "the layout has changed: change VERSION");
+    assert!(hash == 0xc6f0_4cd4_1414_e82f, "the layout has changed: change VERSION");
 };

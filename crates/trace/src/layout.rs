@@ -11,12 +11,13 @@
 //!                 │ │               │             └ caused ─ Caused (one for each site whose holds were waited for)
 //!                 │ │               ├ nested ─ Nested (one for each lock and the locks held when it was taken)
 //!                 │ │               ├ log ─ LogPart (its waits, holds and spans, the newest kept)
-//!                 │ │               └ spans ─ SpanName
+//!                 │ │               ├ spans ─ SpanName
+//!                 │ │               └ summed ─ Lock (many locks that this thread took in one place)
 //!                 │ ├─── locks ─── Lock ─ waiters ─ WaiterList (one Lock for each generation of an address)
 //!                 │ │               └ recent ─ Recent
 //!                 │ ├─── stacks ── Stack                       (addresses; each list of addresses once)
 //!                 │ └─── modules ─ Module                      (what the addresses lie in)
-//!                 └ index: tables of lock units by address
+//!                 └ index: tables of tagged lock units by address
 //!              places: table of lists ─ Place (where a lock is that processes share; its current generation)
 //! ```
 //! A `Cell` is what one thread did to one generation of a lock; only that thread writes it. A lock costs 128 bytes, a
@@ -29,10 +30,12 @@
 //! I2: a unit number is published after the entry that it names is complete (the edge of its list).
 
 mod blame;
+mod code;
 mod log;
 mod place;
 
 pub use blame::*;
+pub use code::*;
 pub use log::*;
 pub use place::*;
 
@@ -57,11 +60,17 @@ pub const ARRIVALS: usize = 64;
 /// Most locks held in an entry of [`Nested`].
 pub const NESTED: usize = 14;
 /// Levels of the index of locks; level `n` has [`level_slots`] slots.
-pub const LEVELS: usize = 8;
+pub const LEVELS: usize = 4;
+/// Most locks of a record that have entries of their own ([`sharing::SUMMED`] says what the others have).
+pub const OWN_LOCKS: u32 = 1 << 13;
+/// Most lives of one address that have entries of their own.
+pub const OWN_LIVES: u32 = 64;
+/// Most entries of one thread for locks without entries of their own.
+pub const SUMS: usize = 64;
 
-/// Slots of a level of the index.
+/// Slots of a level of the index: 64-bit words, each with the number of a lock and, above it, some bits of its address.
 pub const fn level_slots(level: usize) -> usize {
-    256 << (2 * level)
+    256 << (3 * level)
 }
 
 /// Bits of [`Header::flags`].
@@ -127,6 +136,12 @@ pub struct Header {
     pub log_parts: AtomicU32,
     /// Table of lists of places: [`PLACE_LISTS`] unit numbers.
     pub places: AtomicU32,
+    /// When a lock was first counted without an entry of its own; 0 if none was.
+    pub summed_since: AtomicU64,
+    /// Locks with entries of their own; more once there is no memory for others.
+    pub own_locks: AtomicU32,
+    /// Keeps the size a multiple of a word.
+    pub spare: AtomicU32,
 }
 
 /// One program image: from its start or a fork to its end or an exec.
@@ -155,7 +170,7 @@ pub struct Process {
     pub modules: AtomicU32,
     /// Index of stacks: [`STACK_SLOTS`] unit numbers.
     pub stack_index: AtomicU32,
-    /// Index of locks by address: level `n` has [`level_slots`] unit numbers.
+    /// Index of locks by address: level `n` has [`level_slots`] slots.
     pub index: [AtomicU32; LEVELS],
     /// Its last wakeups of futexes.
     pub wakes: AtomicU32,
@@ -163,9 +178,14 @@ pub struct Process {
     pub ended_by: AtomicU32,
     /// When that was; 0 if the process ended otherwise.
     pub end_ticks: AtomicU64,
+    /// Which addresses may be in the index: [`FILTER_WORDS`] words of bits.
+    pub filter: AtomicU32,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU32; 8],
+    pub spare: [AtomicU32; 11],
 }
+
+/// Words of the filter of addresses.
+pub const FILTER_WORDS: usize = 2048;
 
 /// Slots of the index of stacks.
 pub const STACK_SLOTS: usize = 4096;
@@ -200,8 +220,12 @@ pub struct Thread {
     pub asleep_since: AtomicU64,
     /// Ticks spent waiting for other threads to end.
     pub joined: AtomicU64,
+    /// Newest of its sums over locks without entries of their own.
+    pub summed: AtomicU32,
+    /// How many of these there are.
+    pub sums: AtomicU32,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU64; 2],
+    pub spare: AtomicU64,
     /// The holds that it waited for last; 0 before its first wait.
     pub chain: AtomicU32,
     /// The lock that it waits for, also if it has a slot in the list; read by no other thread.
@@ -267,7 +291,9 @@ pub mod kind {
 /// Parts of [`Lock::attention`], which is 0 while a lock concerns only its holder.
 pub mod attention {
     /// The bits that count the waiting threads.
-    pub const WAITERS: u32 = AWAY - 1;
+    pub const WAITERS: u32 = SUMMED - 1;
+    /// No lock but many of them ([`sharing::SUMMED`](super::sharing::SUMMED)).
+    pub const SUMMED: u32 = 1 << 29;
     /// A thread left the lock to wait for a condition variable.
     pub const AWAY: u32 = 1 << 30;
     /// This generation has ended.
@@ -526,52 +552,14 @@ pub struct Extreme {
     pub spare: AtomicU32,
 }
 
-/// A list of return addresses, innermost first.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Stack {
-    /// Next in the process's list.
-    pub next: AtomicU32,
-    /// The number of frames.
-    pub count: AtomicU32,
-    /// Hash of the frames.
-    pub hash: AtomicU64,
-    /// The frames; only `count` of them are allocated.
-    pub frames: [AtomicU64; FRAMES],
-}
-
-/// A loaded program or library.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Module {
-    /// Next in the process's list.
-    pub next: AtomicU32,
-    /// Bytes of the path behind this entry.
-    pub path_bytes: AtomicU32,
-    /// What to subtract from an address to get its address in the file.
-    pub bias: AtomicU64,
-    /// Its first address.
-    pub start: AtomicU64,
-    /// One past its last address.
-    pub end: AtomicU64,
-    /// Bytes of its file; 0 if unknown, as the next two; `u64::MAX` if there was none any more.
-    pub file_bytes: AtomicU64,
-    /// When its file was changed last, in nanoseconds since 1970.
-    pub modified_ns: AtomicU64,
-    /// The inode of its file.
-    pub inode: AtomicU64,
-    /// Bytes of the build id behind the path; 0 if it has none.
-    pub id_bytes: AtomicU32,
-    /// Keeps the size a multiple of a unit.
-    pub spare: AtomicU32,
-}
-
-/// Most bytes of a build id.
-pub const BUILD_ID: usize = 64;
-
 /// Units needed by a table of `count` words.
 pub const fn word_units(count: usize) -> u32 {
     units(count * size_of::<AtomicU32>())
+}
+
+/// Units needed by a table of `count` 64-bit words.
+pub const fn wide_units(count: usize) -> u32 {
+    units(count * size_of::<AtomicU64>())
 }
 
 /// Units needed by `bytes`.

@@ -10,11 +10,13 @@
 //! # Evidence
 //! The tests below, and `fuzz/fuzz_targets/record.rs`.
 
+mod sums;
+
 use crate::histogram::{COARSE, FINE, Scale};
 use crate::layout::{
     self, Caused, Cell, Cold, ENTRIES, Extreme, Header, Held, LATE, LOGGED, Late, Lock, LogPart,
     Logged, Module, NESTED, Nested, Process, SPAN_NAME, SpanName, Stack, Thread, UNIT, Unit,
-    WaiterList,
+    WaiterList, sharing,
 };
 pub use crate::read_error::ReadError;
 pub use crate::records::{
@@ -50,6 +52,8 @@ pub struct Record<'b> {
     pub dropped_busy: u64,
     /// Time differences that came out negative.
     pub negative: u64,
+    /// When locks without entries of their own were first counted in sums, in ticks; 0 if none was.
+    pub summed_since: u64,
     /// Program images, oldest first.
     pub processes: Vec<ProcessRecord>,
     view: View<'b>,
@@ -85,6 +89,7 @@ pub fn read(bytes: &[u8]) -> Result<Record<'_>, ReadError> {
         dropped_room: view.u64(offset_of!(Header, dropped_room)),
         dropped_busy: view.u64(offset_of!(Header, dropped_busy)),
         negative: view.u64(offset_of!(Header, negative)),
+        summed_since: view.u64(offset_of!(Header, summed_since)),
         processes,
         view,
     })
@@ -126,7 +131,8 @@ impl Record<'_> {
         let since = self.view.u64(at + offset_of!(Cell, hold_start));
         let site = self.view.u32(at + offset_of!(Cell, site));
         let is_held = self.view.u32(at + offset_of!(Cell, depth)) != 0;
-        is_held.then_some(HoldRecord { since: (since > 1).then_some(since), site })
+        (is_held && !self.view.is_summed(cell.lock))
+            .then_some(HoldRecord { since: (since > 1).then_some(since), site })
     }
 
     /// The stack of the last acquisition by its thread; 0 if unknown.
@@ -187,6 +193,11 @@ impl<'b> View<'b> {
     fn padded(&self, at: usize, length: usize) -> String {
         let text = self.text(at, length).split(|&byte| byte == 0).next().unwrap_or_default();
         String::from_utf8_lossy(text).into_owned()
+    }
+
+    /// Whether this lock is a sum, which says nothing of holders and of free time.
+    fn is_summed(&self, lock: Unit) -> bool {
+        self.u8(lock as usize * UNIT + offset_of!(Lock, sharing)) == sharing::SUMMED
     }
 
     fn span_name(&self, at: usize) -> SpanNameRecord {
@@ -280,7 +291,7 @@ impl<'b> View<'b> {
                 offset_of!(Cold, idle_worst),
             );
         }
-        cell
+        if self.is_summed(cell_at.lock) { sums::known(cell) } else { cell }
     }
 
     /// The entries of a cell's list of sites that begins at `unit`. A list has at most [`ENTRIES`].
@@ -425,6 +436,7 @@ impl<'b> Lists<'b> {
             .map(|thread| self.thread(thread))
             .collect();
         threads.reverse();
+        self.join_sums(&mut threads, &mut locks);
         let stacks =
             self.list(head(offset_of!(Process, stacks)), offset_of!(Stack, next)).map(|stack| {
                 let count =
@@ -577,10 +589,8 @@ mod tests {
             put(&mut bytes, offset_of!(Header, processes), 64);
             for at in (64 * UNIT..bytes.len()).step_by(4) {
                 // Mostly plausible unit numbers, sometimes arbitrary ones.
-                let value = match random.below(4) {
-                    0 => random.next() as u32,
-                    _ => 64 + random.below(192) as u32,
-                };
+                let plausible = 64 + random.below(192) as u32;
+                let value = if random.below(4) == 0 { random.next() as u32 } else { plausible };
                 put(&mut bytes, at, value);
             }
             assert!(!read(&bytes).unwrap().processes.is_empty());

@@ -14,7 +14,7 @@ use uncontended_trace::layout::{self, Process, STACK_SLOTS, Thread, UNIT, kind::
 use uncontended_trace::setup::Holds;
 
 /// Enough units for what one test records.
-pub(crate) const ROOM: u32 = 4_096;
+pub(crate) const ROOM: u32 = if cfg!(unc_model) { 16_384 } else { 4_096 };
 
 #[derive(Clone, Copy)]
 #[repr(align(4096))]
@@ -31,6 +31,7 @@ pub(crate) fn image(room: u32) -> (Arena, &'static Process) {
     let arena = unsafe { Arena::new(base, units, |_, _| false) };
     arena.header().allocated.store(layout::HEADER_UNITS, Relaxed);
     arena.header().available.store(units, Relaxed);
+    arena.header().capacity.store(units, Relaxed);
     let image = begin(arena);
     arena.header().dropped_room.store(0, Relaxed);
     image
@@ -46,8 +47,18 @@ fn begin(arena: Arena) -> (Arena, &'static Process) {
     if let Some(index) = arena.allocate(layout::word_units(STACK_SLOTS)) {
         process.stack_index.store(index, Relaxed);
     }
+    // Most scenes of the checker go without: it would explore each look at it.
+    if !cfg!(unc_model) {
+        add_filter((arena, process));
+    }
     arena.push::<Process>(&arena.header().processes, unit);
     (arena, process)
+}
+
+/// Gives the image a filter, if there is room.
+pub(crate) fn add_filter((arena, process): (Arena, &'static Process)) {
+    let filter = arena.allocate_if_room(layout::word_units(layout::FILTER_WORDS));
+    process.filter.store(filter.unwrap_or(0), Relaxed);
 }
 
 /// A thread of the image.

@@ -4,11 +4,12 @@ use super::scripts::scripts;
 use super::unnamed::unnamed;
 use super::{outside, sum, threads};
 use crate::facts::{Facts, FutexFacts, Unrecorded};
-use crate::run::{Coverage, NotRecording, Process, SymbolsMismatch};
+use crate::run::{Coverage, Degraded, NotRecording, Process, Summed, SymbolsMismatch};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use uncontended_figures::text::clean;
 use uncontended_figures::{Dimension, duration, given};
+use uncontended_trace::layout::{OWN_LIVES, OWN_LOCKS, sharing};
 use uncontended_trace::reader::Record;
 use uncontended_trace::setup::Holds;
 
@@ -104,6 +105,8 @@ pub(super) fn coverage(
     }
     let not_recording = not_recording(facts, record);
     unseen.extend(not_recording_lines(&not_recording));
+    let degraded = degraded(record, processes);
+    unseen.extend(degraded.iter().map(degraded_line));
     unseen.extend(apart(processes));
     unseen.extend(kernel_gaps(processes));
     unseen.extend(symbols_mismatch(&gaps.symbols_mismatch));
@@ -131,6 +134,7 @@ pub(super) fn coverage(
         not_recording,
         still_running: facts.still_running.clone(),
         symbols_mismatch: gaps.symbols_mismatch,
+        degraded,
         futex_share_unaccounted: share,
         futex_sites,
         more: BTreeMap::new(),
@@ -173,6 +177,49 @@ fn symbols_mismatch(modules: &[SymbolsMismatch]) -> Vec<String> {
         format!("Functions not named, because {reason}: {}{more}; {remedy}.", names.join(", "))
     };
     by_reason.into_iter().map(line).collect()
+}
+
+/// What the record has only in sums.
+fn degraded(record: &Record<'_>, processes: &[Process]) -> Option<Degraded> {
+    let locks = || processes.iter().flat_map(|process| &process.locks);
+    let of = |summed| locks().filter(move |lock| lock.summed == Some(summed));
+    let count = |rows: usize| u64::try_from(rows).unwrap_or(u64::MAX);
+    let (rows, in_part) = (count(of(Summed::Many).count()), count(of(Summed::Part).count()));
+    (record.summed_since != 0 && rows + in_part > 0).then(|| Degraded {
+        what: format!("locks by the code that took them: {}", why_summed(record)),
+        remedy: "--delay begins later, which leaves room for the locks that come then".into(),
+        from_ns: record.ns_at(record.summed_since),
+        rows,
+        acquisitions: sum(of(Summed::Many).map(|lock| lock.acquisitions)),
+        blocked: sum(of(Summed::Many).map(|lock| lock.blocked)),
+        in_part,
+    })
+}
+
+/// Why locks have no rows of their own.
+fn why_summed(record: &Record<'_>) -> String {
+    let locks = record.processes.iter().flat_map(|process| &process.locks);
+    let own = locks.filter(|lock| lock.sharing != sharing::SUMMED).count() as u64;
+    let count = uncontended_figures::count;
+    match own >= OWN_LOCKS.into() {
+        true => format!("{} others have rows of their own", count(own)),
+        false => format!(
+            "an address had {} locks in turn, or there was no memory for more rows than those of {} locks",
+            count(OWN_LIVES.into()),
+            count(own)
+        ),
+    }
+}
+
+fn degraded_line(degraded: &Degraded) -> String {
+    let Degraded { what, remedy, from_ns, rows, acquisitions, .. } = degraded;
+    let from = uncontended_figures::duration(*from_ns);
+    let (rows, taken) =
+        (uncontended_figures::count(*rows), uncontended_figures::count(*acquisitions));
+    format!(
+        "From {from} on, summed {what}. {rows} such rows with {taken} acquisitions have no holds, no idle time and no \
+        class; their waiting is blamed on no code. Remedy: {remedy}."
+    )
 }
 
 /// Locks that other processes may use, in which they could not be recognised.

@@ -56,10 +56,13 @@ impl<'a> Joined<'a> {
         self.cells.get(&lock).map(Vec::as_slice)
     }
 
-    /// Whether a process may use this lock that is not known to.
+    /// Whether threads may use this lock that are not known to.
     pub(super) fn is_apart(&self, lock: &LockRecord) -> bool {
-        let is_in_part = lock.sharing == sharing::JOINED_IN_PART;
-        is_in_part || lock.sharing != sharing::PRIVATE && self.apart.contains(&lock.kind)
+        match lock.sharing {
+            sharing::JOINED_IN_PART | sharing::PRIVATE_IN_PART => true,
+            sharing::PRIVATE | sharing::SUMMED => false,
+            _ => self.apart.contains(&lock.kind),
+        }
     }
 
     /// The image that a stack is of.

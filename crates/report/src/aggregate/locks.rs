@@ -10,7 +10,7 @@ use super::times::{Longest, Times};
 use super::{holders, hung};
 use crate::run::{
     Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Keeper, Kind, Like, Lock, Moment, Span,
-    TimedOut, Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
+    Summed, TimedOut, Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
 };
 use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout::{cause, kind, sharing};
@@ -23,6 +23,9 @@ use uncontended_trace::setup::Holds;
 type Cells<'a> = Vec<(&'a ThreadRecord, CellRecord)>;
 
 type Figure = fn(&CellRecord) -> u64;
+
+/// Its times of a sort.
+type TimesOf = fn(&CellRecord) -> &TimesRecord;
 
 /// A longest time: the thread, and the record's entry.
 type Note = (u32, ExtremeRecord);
@@ -141,6 +144,19 @@ fn date(longest: &mut [ExtremeRecord], logged: &[(u64, u64)]) {
     }
 }
 
+fn is_shared(lock: &LockRecord) -> bool {
+    lock.sharing != sharing::PRIVATE && summed(lock).is_none()
+}
+
+/// How a lock of the record is known.
+fn summed(lock: &LockRecord) -> Option<Summed> {
+    match lock.sharing {
+        sharing::SUMMED => Some(Summed::Many),
+        sharing::PRIVATE_IN_PART => Some(Summed::Part),
+        _ => None,
+    }
+}
+
 /// The site of what a lock's code makes a thread sleep on: it is made with the thread, which tells nothing.
 fn slept_in(waited_in: &[WaitedIn], is_sleepers: bool) -> Option<Frame> {
     waited_in.first().filter(|_| is_sleepers)?.site.clone()
@@ -204,13 +220,12 @@ impl Scale<'_> {
         stacks: &mut Stacks<'_>,
     ) -> (Lock, Vec<Blamed>) {
         let sum = |figure: Figure| super::sum(cells.iter().map(|(_, cell)| figure(cell)));
-        let wait = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.wait)));
-        let idle = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.idle)));
-        let hold = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.hold)));
+        let of = |of: TimesOf| self.gather(cells.iter().map(|(thread, cell)| (*thread, of(cell))));
+        let [wait, idle, hold] = [of(|c| &c.wait), of(|c| &c.idle), of(|c| &c.hold)];
         let kind = kind_of(lock.kind);
         let (blocked, known) = (sum(|cell| cell.blocked), sum(|cell| cell.slept_known));
-        let meaning = Meaning::of(kind, lock.crossed || takers(cells) == 0).known(self.is_apart);
-        let (created, first_taken) = (stacks.frames(lock.created), stacks.frames(lock.first_taken));
+        let meaning = Meaning::of_lock(kind, lock, cells).known(self.is_apart);
+        let [created, first_taken] = [lock.created, lock.first_taken].map(|at| stacks.frames(at));
         let of_wall = |ns: u64| (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64);
         let hold_ns = hold.distribution().filter(|_| meaning.hold && self.knows_holds());
         let worst_wait = worst_wait(&wait, stacks);
@@ -227,8 +242,9 @@ impl Scale<'_> {
             class: nature.class,
             like: nature.like,
             known_as: nature.known_as.map(str::to_owned),
-            shared: lock.sharing != sharing::PRIVATE,
+            shared: is_shared(lock),
             processes: Vec::new(),
+            summed: summed(lock),
             blame: division.blame,
             held_by: division.held_by,
             holders_waited: None,
@@ -288,6 +304,7 @@ impl Scale<'_> {
             blame.unknown_ns = blame.unknown_ns.saturating_add(std::mem::take(&mut blame.idle_ns));
         }
         let class = self.class(kind, meaning, cells, division.blame);
+        let class = if meaning.is_many { Class::Unknown } else { class };
         let nature = Nature::of(kind, class, &division, waiter, named);
         if !is_held && nature.class == Class::Contention {
             division.followed = division.ended_by.clone();
@@ -472,6 +489,8 @@ struct Meaning {
     hold: bool,
     idle: bool,
     owner: bool,
+    /// It is the sum over many locks.
+    is_many: bool,
 }
 
 impl Meaning {
@@ -481,11 +500,21 @@ impl Meaning {
         Meaning { idle: self.idle && is_known, owner: self.owner && is_known, ..self }
     }
 
+    /// Of many locks, without what only the part of each could tell.
+    fn of_lock(kind: Kind, lock: &LockRecord, cells: &Cells<'_>) -> Self {
+        let is_signal = lock.crossed || takers(cells) == 0;
+        let (is_many, meaning) = (lock.sharing == sharing::SUMMED, Self::of(kind, is_signal));
+        match is_many {
+            true => Meaning { hold: false, idle: false, owner: false, is_many, ..meaning },
+            false => meaning,
+        }
+    }
+
     /// `is_signal`: of a semaphore, that it is not a lock: another thread posts it than the one that waited, or none
     /// ever got it. Its holds need not be recorded for that.
     fn of(kind: Kind, is_signal: bool) -> Self {
-        let all = Meaning { blame: true, hold: true, idle: true, owner: true };
-        let wait_only = Meaning { blame: false, hold: false, idle: false, owner: false };
+        let all = Meaning { blame: true, hold: true, idle: true, owner: true, is_many: false };
+        let wait_only = Meaning { blame: false, hold: false, idle: false, owner: false, ..all };
         match kind {
             Kind::Mutex | Kind::Spin | Kind::Annotated => all,
             Kind::RwlockWrite => all,

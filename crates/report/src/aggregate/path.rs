@@ -10,12 +10,15 @@ use super::locks::Rows;
 use super::stacks::Stacks;
 use crate::path::{Held, History, Of, Step, Thread, Wait, What, gain, parts, walk};
 use crate::run::{
-    Blamed, BlamedKind, Frame, GAINS, Kind, Lock, PathTaken, Process, RankedBy, RunReport,
+    self, Blamed, BlamedKind, Frame, GAINS, Kind, Lock, PathTaken, Process, RankedBy, RunReport,
 };
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout::logged;
 use uncontended_trace::reader::{LoggedRecord, ProcessRecord, Record, ThreadRecord};
+
+/// The figures of a process's threads, by their IDs.
+type Figures<'a> = HashMap<u32, &'a run::Thread>;
 
 /// Culprits beyond these have no figures of the path.
 const MOST: usize = 20;
@@ -80,18 +83,25 @@ pub(super) struct Logs<'a> {
     locks: HashMap<u32, usize>,
     /// For each thread that was joined, by which.
     joined: HashMap<usize, usize>,
+    /// The ends of the threads of each handle, in the order of time, with the threads' numbers.
+    ends: HashMap<u64, Vec<(u64, usize)>>,
 }
 
 impl<'a> Logs<'a> {
     /// The rows have these units.
     pub(super) fn new(record: &'a Record<'a>, image: &'a ProcessRecord, units: &[u32]) -> Self {
         let mut threads = HashMap::new();
+        let mut ends: HashMap<u64, Vec<(u64, usize)>> = HashMap::new();
         for (number, thread) in image.threads.iter().enumerate() {
+            if thread.end_ticks != 0 {
+                ends.entry(thread.handle).or_default().push((thread.end_ticks, number));
+            }
             threads.insert(thread.unit, number);
             threads.extend(thread.cells.iter().map(|cell| (cell.number(), number)));
         }
         let locks = units.iter().enumerate().map(|(row, &unit)| (unit, row)).collect();
-        let mut logs = Logs { record, image, threads, locks, joined: HashMap::new() };
+        ends.values_mut().for_each(|of_handle| of_handle.sort_unstable());
+        let mut logs = Logs { record, image, threads, locks, joined: HashMap::new(), ends };
         for (joiner, thread) in image.threads.iter().enumerate() {
             for wait in thread.log.waits() {
                 if let Some((ended, _)) = logs.ended(wait) {
@@ -128,12 +138,10 @@ impl<'a> Logs<'a> {
 
     /// The thread whose end a wait was for, and when it ended. Handles are used again, so it is the last one.
     pub(super) fn ended(&self, wait: &LoggedRecord) -> Option<(usize, u64)> {
-        let threads = self.image.threads.iter().enumerate().filter(|_| wait.joined != 0);
-        let of = threads.filter(|(_, thread)| {
-            thread.handle == wait.joined && (1..=wait.ended).contains(&thread.end_ticks)
-        });
-        of.max_by_key(|(_, thread)| thread.end_ticks)
-            .map(|(number, thread)| (number, thread.end_ticks))
+        let of_handle = self.ends.get(&wait.joined).filter(|_| wait.joined != 0)?;
+        let before = of_handle.partition_point(|&(end, _)| end <= wait.ended);
+        let &(end, number) = of_handle.get(before.checked_sub(1)?)?;
+        Some((number, end))
     }
 
     /// Whether this was no wait: the thread had ended before, and only had to be cleared away.
@@ -388,8 +396,10 @@ impl Known {
     }
 
     fn taken(&self, (_, until): (usize, u64), process: &Process) -> PathTaken {
+        let by_tid = process.threads.iter().map(|figures| (figures.tid, figures));
+        let by_tid: Figures<'_> = by_tid.collect();
         let asleep: Vec<f64> =
-            (0..self.tids.len()).map(|thread| self.asleep(thread, process)).collect();
+            (0..self.tids.len()).map(|thread| self.asleep(thread, &by_tid)).collect();
         // Sequences of holds are no threads of the program: they have none.
         let share = |thread: usize| asleep.get(thread).copied().unwrap_or(0.0);
         let own = self.steps.iter().filter(|step| step.what == What::Own);
@@ -411,9 +421,9 @@ impl Known {
 
     /// The share of a thread's own time in which it slept or waited for input, outside the locks to blame; 0 if that
     /// is unknown.
-    fn asleep(&self, thread: usize, process: &Process) -> f64 {
+    fn asleep(&self, thread: usize, by_tid: &Figures<'_>) -> f64 {
         let of = &self.history.threads[thread];
-        let figures = process.threads.iter().find(|figures| figures.tid == self.tids[thread]);
+        let figures = by_tid.get(&self.tids[thread]);
         let held = parts(of, |_| true);
         let held_ns = super::sum(held.iter().map(|&(from, to)| to - from));
         let waited_ns = super::sum(of.waits.iter().map(|wait| wait.ended - wait.began));

@@ -5,8 +5,9 @@
 //! summaries. A file appears completely or not at all, a number is never reused while its run is kept, and two `unc`
 //! may add at once: each claims a number by creating its file, and replaces that by rename. An empty claim left by a
 //! crash does not count as a run and is skipped. At most [`KEEP_RUNS`] runs and [`KEEP_BYTES`] are kept; the oldest are
-//! removed first, the newest never. Directory and files are accessible to the user alone, since command lines may hold
-//! secrets.
+//! removed first, the newest never. An entry takes at most 2 MiB ([`ENTRY_BYTES`] for its report): rows beyond that are
+//! summed in rows of others. Larger ones, which earlier versions kept, are removed before the rest. Directory and files
+//! are accessible to the user alone, since command lines may hold secrets.
 //!
 //! Plain files rather than an embedded database: the only queries are a list and one run by number, and a directory
 //! answers both. Other tools can read the files, they outlive this program's versions, and they need no repair and no
@@ -16,8 +17,10 @@
 //! # Sources
 //! XDG Base Directory Specification 0.8.
 
+mod bound;
 mod diff;
 
+pub use bound::{ENTRY_BYTES, OTHERS};
 pub use diff::{Change, Diff, Side, diff};
 
 use crate::aggregate::sum;
@@ -133,9 +136,11 @@ impl History {
         let number = self.claim()?;
         let path = self.path(number);
         let summary = summary(report, number, started_unix_s);
+        let report = bound::bounded(report);
+        let summary = Summary { command: report.command.clone(), ..summary };
         let partial = self.folder.join(format!(".{number}.partial"));
         let written =
-            write(&partial, &summary, report).and_then(|()| std::fs::rename(&partial, &path));
+            write(&partial, &summary, &report).and_then(|()| std::fs::rename(&partial, &path));
         if let Err(error) = written {
             // Remove the claim and the partial file; if even that fails, readers skip an empty claim.
             let _ = (std::fs::remove_file(&partial), std::fs::remove_file(&path));
@@ -235,9 +240,15 @@ impl History {
         let Ok(numbers) = self.numbers() else { return };
         let (mut runs, mut bytes) =
             (numbers.len(), numbers.iter().map(|&(_, size)| size).sum::<u64>());
-        for (number, size) in numbers {
-            if (runs <= KEEP_RUNS && bytes <= KEEP_BYTES) || number >= newest {
+        let is_large = |size: u64| size > 2 * ENTRY_BYTES as u64;
+        let (large, others): (Vec<_>, Vec<_>) =
+            numbers.into_iter().partition(|&(_, size)| is_large(size) && bytes > KEEP_BYTES);
+        for (number, size) in large.into_iter().chain(others) {
+            if runs <= KEEP_RUNS && bytes <= KEEP_BYTES {
                 return;
+            }
+            if number >= newest {
+                continue;
             }
             if std::fs::remove_file(self.path(number)).is_ok() {
                 runs -= 1;

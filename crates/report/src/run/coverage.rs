@@ -1,6 +1,6 @@
 //! What a run saw, and what it could not see.
 
-use super::FutexSite;
+use super::Frame;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -22,6 +22,9 @@ pub struct Coverage {
     /// Modules of which other files are in place, or none, so that their functions have no names.
     #[serde(default)]
     pub symbols_mismatch: Vec<SymbolsMismatch>,
+    /// What was summed because there were too many locks; none if nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub degraded: Option<Degraded>,
     /// Share (0 to 1) of all futex waiting time that the observer did not account for; needs root.
     pub futex_share_unaccounted: Option<f64>,
     /// Futex waits by call site as the kernel saw them; needs root.
@@ -60,4 +63,44 @@ pub struct NotRecording {
     pub command: Vec<String>,
     /// Why, in words.
     pub reason: String,
+}
+
+/// Futex waits of one call site, as the kernel saw them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FutexSite {
+    /// Stack of the wait.
+    pub stack: Vec<Frame>,
+    /// Number of waits.
+    pub waits: u64,
+    /// Their total time.
+    pub total_ns: u64,
+}
+
+/// How a row is known of which the record does not have each lock's part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Summed {
+    /// The row is the sum over many locks of one kind, by where they were taken.
+    Many,
+    /// The row is one lock, of which what some threads did is in such sums.
+    Part,
+}
+
+/// What was summed because there were too many locks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Degraded {
+    /// What, in words.
+    pub what: String,
+    /// What would record it in full, in words.
+    pub remedy: String,
+    /// Since when, from the start of the program.
+    pub from_ns: u64,
+    /// The rows that are sums ([`Summed::Many`]).
+    pub rows: u64,
+    /// Their acquisitions.
+    pub acquisitions: u64,
+    /// Their waits.
+    pub blocked: u64,
+    /// The rows with a part in such sums ([`Summed::Part`]).
+    pub in_part: u64,
 }

@@ -18,36 +18,17 @@ const FRAMES: usize = 8;
 /// How many callers identify a futex wait.
 const CALLERS: usize = 3;
 
-/// The worst cases of the first rows with waits. Of processes that run the same code, the first row speaks for all.
+/// The worst cases of the first rows with waits.
 pub(super) fn cases(rows: &[Row], options: &Options, paint: Paint) -> String {
     let mut text = String::new();
-    let mut alike: Vec<(&Row, u64)> = Vec::new();
-    for row in rows.iter().filter(|row| row.wait.is_some()) {
-        match alike.iter().position(|(first, _)| is_alike(first, row)) {
-            Some(at) => alike[at].1 += 1,
-            None if alike.len() < WAITS.min(options.top) => alike.push((row, 0)),
-            None => {}
-        }
-    }
-    for (nth, (row, more)) in alike.into_iter().enumerate() {
+    let waited = rows.iter().filter(|row| row.wait.is_some());
+    for (nth, row) in waited.take(WAITS.min(options.top)).enumerate() {
         text.push_str(&longest_wait(row, options, paint));
-        if more > 0 {
-            let others = super::several(more, "other process", "other processes");
-            let line = format!("threads waited there in {others} too, for less time in all");
-            text.push_str(&wrap(&line, "  ", options.width));
-        }
         if nth < IDLES {
             text.push_str(&longest_idle(row, options, paint));
         }
     }
     text
-}
-
-/// Whether these are rows of the same code in two processes.
-fn is_alike(one: &Row, other: &Row) -> bool {
-    let of = |row: &Row<'_>| (row.kind(), row.class());
-    let sites = (&one.first().site, &other.first().site);
-    one.pid != other.pid && of(one) == of(other) && sites.0.is_some() && sites.0 == sites.1
 }
 
 fn longest_wait(row: &Row, options: &Options, paint: Paint) -> String {

@@ -31,6 +31,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
             not_recording: vec![],
             still_running: vec![],
             symbols_mismatch: vec![],
+            degraded: None,
             futex_share_unaccounted: None,
             futex_sites: vec![],
             more: BTreeMap::new(),
@@ -109,6 +110,7 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         shared: false,
         processes: vec![],
         owner_died: 0,
+        summed: None,
     }
 }
 
