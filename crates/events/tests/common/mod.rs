@@ -32,6 +32,10 @@ pub(crate) fn image(room: u32) -> (Arena, &'static Process) {
     arena.header().allocated.store(layout::HEADER_UNITS, Relaxed);
     arena.header().available.store(units, Relaxed);
     arena.header().capacity.store(units, Relaxed);
+    if cfg!(unc_model) {
+        // No log is kept: no other thread reads one, and it would only make scenes longer.
+        arena.header().log_parts.store(u32::MAX, Relaxed);
+    }
     let image = begin(arena);
     arena.header().dropped_room.store(0, Relaxed);
     image
