@@ -3,6 +3,7 @@
 use crate::files::unless_closed;
 use std::io::Write as _;
 use std::os::fd::AsFd;
+use std::thread::JoinHandle;
 use uncontended_decide::Failure;
 use uncontended_figures::text::wrap;
 
@@ -45,4 +46,26 @@ fn on(stream: &impl AsFd, text: &str) -> String {
         }
     });
     wrapped.collect()
+}
+
+/// The report that is being printed.
+#[derive(Debug, Default)]
+pub(crate) struct Printing(Option<JoinHandle<()>>);
+
+impl Printing {
+    /// Prints a report on standard error: the last one now, others in a thread, for a slow reader must not keep `unc`
+    /// from the program. One that comes while the one before is still being printed is left out.
+    pub(crate) fn print(&mut self, text: String, is_last: bool) {
+        // If stderr is closed, the report has no reader.
+        let write = move || drop(std::io::stderr().write_all(text.as_bytes()));
+        let before = self.0.take_if(|before| is_last || before.is_finished());
+        if let Some(before) = before {
+            let _ = before.join(); // It has nothing to say.
+        }
+        if is_last {
+            write();
+        } else if self.0.is_none() {
+            self.0 = Some(std::thread::spawn(write));
+        }
+    }
 }

@@ -5,7 +5,7 @@ use crate::run::plan::Plan;
 use crate::run::session::Outputs;
 use crate::symbols::ElfSymbols;
 use crate::view::last_of;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::ops::RangeInclusive;
 use std::os::fd::AsFd;
 use uncontended_decide::Failure;
@@ -29,7 +29,7 @@ pub(crate) fn after_run(
     outputs: &mut Outputs,
     symbols: &mut ElfSymbols,
 ) -> Result<(), Failure> {
-    let Outputs { forms, trace } = outputs;
+    let Outputs { forms, trace, printing } = outputs;
     let has_ended = !facts.so_far;
     let trace = trace.as_mut().filter(|_| has_ended);
     if trace.is_some() && aggregate::name_all(record, symbols, NAMES).is_ok() {
@@ -48,9 +48,8 @@ pub(crate) fn after_run(
     }
     plan.view.narrow(&mut report);
     if !plan.quiet && !forms.has_text() {
-        // If stderr is closed, the report has no reader.
         let text = text(&report, plan.view.top, &std::io::stderr());
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        printing.print(text, has_ended);
     }
     last_of([kept, forms.write(&report, &timelines, plan.view.top)])
 }

@@ -431,17 +431,17 @@ fn one_writer_and_a_queue_would_do() {
 
 #[test]
 fn threads_that_were_stuck_at_the_end() {
-    let mut row = lock(1, Kind::Mutex, "push");
     let stuck = Unfinished { count: 2, ..rules::stuck(8_000 * MS).unwrap() };
-    row.unfinished = Some(stuck);
+    let of = |left, kind| vec![Lock { unfinished: Some(left), ..lock(1, kind, "push") }];
     let held = "2 threads still waited for it when the run ended, the longest for 8.00 s: thread 7 had held it for 9.00 s";
-    speaks(vec![row.clone()], held);
-    row.unfinished = Some(Unfinished { holder_ended: true, ..stuck });
-    speaks(vec![row.clone()], "thread 7, which has ended, had held it");
-    row.unfinished = Some(Unfinished { longest_ns: 900 * MS, ..stuck });
-    silent(vec![row.clone()]);
-    row.unfinished = Some(Unfinished { holder: None, held_ns: None, ..stuck });
-    silent(vec![row]);
+    speaks(of(stuck, Kind::Mutex), held);
+    let dead = Unfinished { holder_ended: true, ..stuck };
+    speaks(of(dead, Kind::Mutex), "thread 7, which has ended, had held it");
+    silent(of(Unfinished { longest_ns: 900 * MS, ..stuck }, Kind::Mutex));
+    let unknown = Unfinished { holder: None, held_ns: None, ..stuck };
+    speaks(of(unknown, Kind::Mutex), "the longest for 8.00 s: its holder was not seen");
+    speaks(of(unknown, Kind::RwlockWrite), "readers that come and go may keep it taken");
+    silent(of(unknown, Kind::Semaphore));
 }
 
 #[test]

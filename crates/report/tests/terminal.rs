@@ -58,6 +58,10 @@ fn a_run_without_waits_says_so() {
     let text = render(&report, &plain());
     let last = text.lines().last().unwrap();
     assert_eq!(last, "Findings  none: no thread waited for a lock that was seen");
+    let thread = Thread { unfinished_wait_ns: Some(400 * MS), ..thread(7, "waits") };
+    report.processes[0].threads = vec![thread];
+    let text = render(&report, &plain()).replace("\n         ", "");
+    assert!(text.contains("none: no wait for a lock ended, but a thread still waited"), "{text}");
 }
 
 #[test]

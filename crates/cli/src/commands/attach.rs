@@ -1,6 +1,6 @@
 //! `unc attach`: reports where the threads of running processes wait.
 
-use super::flags::ViewFlags;
+use super::flags::{ViewFlags, every};
 use crate::attach::{self, MOST};
 use crate::console::complain;
 use crate::run::plan::{Plan, Refusal};
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long = "for", value_name = "DURATION", value_parser = read::duration)]
     limit: Option<Duration>,
     /// Report what was seen so far each time that this has passed; files are written again (SIGUSR1 to `unc`: once)
-    #[arg(long, value_name = "DURATION", value_parser = read::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = every)]
     every: Option<Duration>,
     /// Do not add this report to `unc history`
     #[arg(long)]

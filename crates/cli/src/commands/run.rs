@@ -1,6 +1,6 @@
 //! `unc run`: runs a program under the observer and reports where its threads waited.
 
-use super::flags::ViewFlags;
+use super::flags::{ViewFlags, every};
 use crate::console::complain;
 use crate::run::load::LoadPlan;
 use crate::run::plan::{Plan, Refusal};
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DURATION", value_parser = read::duration)]
     delay: Option<Duration>,
     /// Report what was recorded so far each time that this has passed; files are written again (SIGUSR1 to `unc`: once)
-    #[arg(long, value_name = "DURATION", value_parser = read::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = every)]
     every: Option<Duration>,
     /// Follow the calls of FUNCTION in the program: what the slowest 1 % waited for, and the median ones (needs root)
     #[arg(long, value_name = "FUNCTION")]

@@ -10,7 +10,7 @@ use super::supervise::{self, Reports, Schedule};
 use super::threads::ThreadWatch;
 use super::watches::Watches;
 use crate::attach;
-use crate::console::complain;
+use crate::console::{Printing, complain};
 use crate::emit;
 use crate::run::plan::{Plan, Refusal};
 use crate::symbols::ElfSymbols;
@@ -249,12 +249,14 @@ fn library(kinds: Kinds) -> std::io::Result<(Library, Option<f64>)> {
 pub(crate) struct Outputs {
     pub(crate) forms: Opened,
     pub(crate) trace: Option<Output>,
+    pub(crate) printing: Printing,
 }
 
 impl Outputs {
     pub(crate) fn open(plan: &Plan) -> Result<Self, Failure> {
         let forms = plan.view.open(&[("--trace", plan.trace.as_deref())], &[])?;
-        Ok(Outputs { forms, trace: plan.trace.as_deref().map(Output::open).transpose()? })
+        let trace = plan.trace.as_deref().map(Output::open).transpose()?;
+        Ok(Outputs { forms, trace, printing: Printing::default() })
     }
 }
 

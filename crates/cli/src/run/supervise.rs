@@ -3,7 +3,7 @@
 //! # Contract
 //! A signal that a process sent to `unc` is forwarded to the program. A signal from a terminal key is not, because the
 //! terminal has sent it to the program too. Neither ends `unc`: it still has to write the report. SIGUSR1 asks for a
-//! report so far; it is forwarded as well to a program that does something about it, since others would die of it.
+//! report so far; it is forwarded as well to a program that catches or ignores it, since others would die of it.
 
 use super::load::Load;
 use super::record::Record;
@@ -70,12 +70,13 @@ impl Reports {
     }
 }
 
-/// Whether the process catches, ignores or blocks SIGUSR1, and so does not die of it.
+/// Whether the process catches or ignores SIGUSR1, and so does not die of it. That a thread blocks it says nothing: it
+/// may be about to unblock it, and another thread may not.
 fn minds_user_1(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let masks = status.lines().filter_map(|line| {
         let (name, mask) = line.split_once(':')?;
-        let is_one = ["SigBlk", "SigIgn", "SigCgt"].contains(&name);
+        let is_one = ["SigIgn", "SigCgt"].contains(&name);
         u64::from_str_radix(mask.trim(), 16).ok().filter(|_| is_one)
     });
     masks.fold(0, |all, mask| all | mask) & 1 << (USER_1 - 1) != 0

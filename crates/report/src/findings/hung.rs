@@ -8,7 +8,7 @@ use super::Subject;
 use super::rules::Said;
 use crate::deadlocks::named;
 use crate::rows::{callers, code, place};
-use crate::run::{Head, Lock, Unfinished};
+use crate::run::{Head, Kind, Lock, Unfinished};
 use crate::terminal::several;
 use uncontended_figures::duration;
 
@@ -24,7 +24,9 @@ pub(super) fn unfinished(subject: &Subject) -> Option<Said> {
     if left.longest_ns < STUCK_NS || share < STUCK_SHARE {
         return None;
     }
-    let (holder, held_ns) = (left.holder?, left.held_ns?);
+    let Some((holder, held_ns)) = left.holder.zip(left.held_ns) else {
+        return behind_no_one(subject.lock.kind, left);
+    };
     let ended = if left.holder_ended { ", which has ended," } else { "" };
     let head = subject.lock.hung_behind.as_ref();
     let behind = head.map_or(left.count, |head| left.count.max(head.behind.into()));
@@ -45,6 +47,32 @@ pub(super) fn unfinished(subject: &Subject) -> Option<Said> {
             ("waiting_threads", left.count as f64),
             ("longest_unfinished_wait_ns", left.longest_ns as f64),
             ("held_ns", held_ns as f64),
+        ],
+    })
+}
+
+/// The same of a lock whose holder is not known, or is not one thread.
+fn behind_no_one(kind: Kind, left: Unfinished) -> Option<Said> {
+    let why = match kind {
+        Kind::RwlockRead | Kind::RwlockWrite => {
+            "readers that come and go may keep it taken, or its holder was not seen"
+        }
+        Kind::Mutex | Kind::Spin | Kind::Annotated => {
+            "its holder was not seen (it may have been taken before a fork, or unobserved)"
+        }
+        _ => return None,
+    };
+    let threads = several(left.count, "thread", "threads");
+    Some(Said {
+        cost_ns: left.longest_ns.saturating_mul(left.count),
+        text: format!(
+            "{threads} still waited for it when the run ended, the longest for {}: {why}",
+            duration(left.longest_ns)
+        ),
+        advice: String::new(),
+        evidence: vec![
+            ("waiting_threads", left.count as f64),
+            ("longest_unfinished_wait_ns", left.longest_ns as f64),
         ],
     })
 }

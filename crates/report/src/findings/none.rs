@@ -30,7 +30,13 @@ pub fn none(report: &RunReport) -> String {
         _ => String::new(),
     };
     match most {
-        None if waited.is_empty() => format!("no thread waited for a lock that was seen{unseen}"),
+        None if waited.is_empty() => match unfinished_ns(report) {
+            None => format!("no thread waited for a lock that was seen{unseen}"),
+            Some(longest_ns) => format!(
+                "no wait for a lock ended, but a thread still waited when the run did, for {} (Threads: at the end){unseen}",
+                duration(longest_ns)
+            ),
+        },
         None => format!(
             "threads waited only for work, a turn or an event, which may be as it should{unseen}"
         ),
@@ -51,6 +57,12 @@ pub fn none(report: &RunReport) -> String {
             )
         }
     }
+}
+
+/// The longest wait that had not ended.
+fn unfinished_ns(report: &RunReport) -> Option<u64> {
+    let threads = report.processes.iter().flat_map(|process| &process.threads);
+    threads.filter_map(|thread| thread.unfinished_wait_ns).max()
 }
 
 fn waited_ns(lock: &Lock) -> Option<u64> {

@@ -161,7 +161,12 @@ fn passing(lock: &Lock) -> Option<String> {
     let code = |site| crate::rows::code_in(site, Some(&first.stack));
     let code = first.site.as_ref().map_or_else(|| "unknown code".to_owned(), code);
     let share = percent(first.share);
-    Some(if lock.is_given_back() {
+    Some(if lock.is_given_back() && lock.woken.is_some() {
+        format!(
+            "{share} of the waiting ended when {code} released it, which may have held it only at the end: the kernel does \
+             not see who held it before"
+        )
+    } else if lock.is_given_back() {
         format!(
             "{share} of the waiting ended when {code} released it: hold it for less there, or split it"
         )
