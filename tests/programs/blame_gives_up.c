@@ -1,4 +1,6 @@
-/* Waits that run out during one hold: each was for that hold. One more waits for it to the end. */
+/* Waits that run out during one hold: each was for that hold. One more waits for it to the end.
+ *
+ * `reader`: a writer's wait runs out while a reader holds the lock. No other thread has read. */
 #include "truth.h"
 
 enum { WAITS = 3, LIMIT_MS = 30 };
@@ -17,6 +19,42 @@ NOINLINE static void hold_long(void) {
     __asm__ volatile("");
 }
 
+static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
+
+static struct timespec soon(void) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LIMIT_MS * MS;
+    if (until.tv_nsec >= 1000 * MS) until.tv_sec++, until.tv_nsec -= 1000 * MS;
+    return until;
+}
+
+NOINLINE static void read_long(void) {
+    pthread_rwlock_rdlock(&shared);
+    pthread_barrier_wait(&held);
+    while (!gave_up) nap_ms(1);
+    pthread_rwlock_unlock(&shared);
+    __asm__ volatile("");
+}
+
+static void *reads(void *unused) {
+    read_long();
+    return unused;
+}
+
+static int behind_a_reader(void) {
+    pthread_t reader = start(reads, NULL);
+    pthread_barrier_wait(&held);
+    struct timespec until = soon();
+    REQUIRE(pthread_rwlock_timedwrlock(&shared, &until) == ETIMEDOUT);
+    gave_up = 1;
+    pthread_join(reader, NULL);
+    expect("rwlock-write", &shared, "timed_out.count = 1");
+    expect("rwlock-write", &shared, "held_by.0.site.function = read_long");
+    expect("rwlock-write", &shared, "held_by.0.wait_ns >= %lld", LIMIT_MS / 2 * MS);
+    return 0;
+}
+
 static void *hold(void *unused) {
     hold_long();
     return unused;
@@ -29,15 +67,13 @@ static void *stay(void *unused) {
     return unused;
 }
 
-int main(void) {
+int main(int count, char **arguments) {
     pthread_barrier_init(&held, NULL, 2);
+    if (count > 1 && strcmp(arguments[1], "reader") == 0) return behind_a_reader();
     pthread_t holder = start(hold, NULL);
     pthread_barrier_wait(&held);
     for (int i = 0; i < WAITS; i++) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += LIMIT_MS * MS;
-        if (until.tv_nsec >= 1000 * MS) until.tv_sec++, until.tv_nsec -= 1000 * MS;
+        struct timespec until = soon();
         REQUIRE(pthread_mutex_timedlock(&m, &until) == ETIMEDOUT);
     }
     gave_up = 1;

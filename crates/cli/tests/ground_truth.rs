@@ -386,6 +386,11 @@ fn the_head_of_a_convoy_is_to_blame() {
 }
 
 #[test]
+fn a_writer_that_gives_up_waited_for_the_reader() {
+    check_with("blame_gives_up", &["reader"], 0);
+}
+
+#[test]
 fn one_hold_costs_each_of_many_waiters() {
     for waiters in [1, 2, 9, 64] {
         check_with("blame_many_waiters", &[&waiters.to_string()], 0);

@@ -37,6 +37,13 @@ fn readers(lock: *mut Object, caller: Caller) -> Option<Row> {
     here::find(lock as u64 | READERS, kind::RWLOCK_READ, caller).map(|(_, row)| row)
 }
 
+/// The same, made if a thread has taken that side.
+fn readers_seen(at: Here, lock: *mut Object, caller: Caller) -> Option<Row> {
+    let key = lock as u64 | READERS;
+    generations::known(at.recorder(), key, kind::RWLOCK_READ)?;
+    Some(here::row(key, kind::RWLOCK_READ, caller)?.1)
+}
+
 /// Takes the lock by `tried`, or else by `wait`.
 #[inline(always)]
 fn acquire(
@@ -76,7 +83,7 @@ fn acquire(
         shared::acquired(at, rows, Some(waiting));
         at.took(rows.mine, limit == Limit::Never);
     } else {
-        shared::gave_up(at, rows, waiting, readers(lock, caller));
+        shared::gave_up(at, rows, waiting, readers_seen(at, lock, caller));
     }
     result
 }
