@@ -4,6 +4,7 @@
 static pthread_spinlock_t spin;
 static pthread_barrier_t barrier;
 static _Atomic int held, tried;
+static _Atomic pid_t first;
 
 static void *hold(void *unused) {
     pthread_spin_lock(&spin);
@@ -11,6 +12,7 @@ static void *hold(void *unused) {
     while (!tried) nap_ms(1);
     nap_ms(150);
     pthread_spin_unlock(&spin);
+    first = my_tid();
     pthread_barrier_wait(&barrier);
     return unused;
 }
@@ -24,6 +26,7 @@ int main(void) {
     tried = 1;
     pthread_spin_lock(&spin);
     pthread_spin_unlock(&spin);
+    await_asleep(&first);
     nap_ms(30);
     pthread_barrier_wait(&barrier);
     pthread_join(a, NULL);
