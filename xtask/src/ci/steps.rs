@@ -160,7 +160,7 @@ fn interpreted() -> Vec<Step> {
         let model = if borrows.is_empty() { "stacked" } else { "tree" };
         step(
             format!("Miri on {package} ({model} borrows)"),
-            10,
+            15,
             format!(
                 r#"MIRIFLAGS="-Zmiri-disable-isolation {leaks} {borrows}" cargo +nightly miri test -p uncontended-{package} {what}"#
             ),
