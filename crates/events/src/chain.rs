@@ -11,8 +11,8 @@
 //! # Invariants
 //! I1: only its own thread uses a thread's chain. Only the holder uses that of a lock, before the unlock or after the
 //!     lock. Readers may do so at once: then a part may be lost, or be mixed of two.
-//! I2: the parts of a chain are in the order of time, and none overlaps another, as far as one thread writes them. A
-//!     thread adds to its own chain only what is later than the parts there, so it never passes on more than it waited.
+//! I2: the parts of a chain are in the order of time, and none overlaps another, as far as one thread writes them:
+//!     [`push`] adds only what is later than the parts there. So a thread never passes on more than it waited.
 //! # Evidence
 //! `tests/chain.rs`, `tests/shared.rs`; `tests/programs`: `blame_convoy.c`.
 
@@ -64,8 +64,9 @@ fn ended(chain: &layout::Chain) -> u64 {
     chain.parts[newest].to.load(Relaxed)
 }
 
-/// Adds a part, if it is one.
+/// Adds what of a part is later than the newest one, if there is any (I2).
 fn push(chain: &layout::Chain, part: Part) {
+    let part = Part { from: part.from.max(ended(chain)), ..part };
     if part.from >= part.to {
         return;
     }
@@ -94,7 +95,7 @@ pub(crate) fn was_blocked(recorder: &Recorder, lock: &Lock, arrival: u64) {
 /// Keeps the holds that the calling thread has waited for, the oldest first.
 pub(crate) fn waited_for(recorder: &Recorder, holds: impl IntoIterator<Item = Part>) {
     let Some(own) = made(recorder, &recorder.thread.chain) else { return };
-    holds.into_iter().for_each(|part| push(own, Part { from: part.from.max(ended(own)), ..part })); // I2
+    holds.into_iter().for_each(|part| push(own, part));
 }
 
 /// What one hold passes on of its waiters' time: to the first hold that it waited for itself, by the stack of its
@@ -123,7 +124,6 @@ pub(crate) fn passed_on(
     hold: Part,
 ) -> PassedOn {
     let Some(left) = made(recorder, &list.chain) else { return PassedOn::default() };
-    let hold = Part { from: hold.from.max(ended(left)), ..hold }; // I2
     match meanwhile(recorder, began) {
         Some(own) => {
             leave_divided(left, parts(Some(own), began), hold);
@@ -149,10 +149,7 @@ pub(crate) fn leave<'a>(
     }
     let list: &WaiterList = recorder.arena.at(list);
     let Some(left) = made(recorder, &list.chain) else { return };
-    for part in earlier {
-        push(left, Part { from: part.from.max(ended(left)), ..*part }); // I2
-    }
-    let own = Part { from: own.from.max(ended(left)), ..own };
+    earlier.for_each(|part| push(left, *part));
     leave_divided(left, parts(meanwhile(recorder, began), began), own);
 }
 
@@ -174,13 +171,11 @@ fn cost(list: &WaiterList, part: Part) -> u64 {
 /// Adds a hold to a lock's chain, with the holds in its place for which its thread waited meanwhile.
 #[cold]
 fn leave_divided(left: &layout::Chain, meanwhile: impl Iterator<Item = Part>, hold: Part) {
-    let mut at = hold.from;
     for part in meanwhile {
-        push(left, Part { from: at, to: part.from, ..hold });
-        push(left, Part { from: part.from.max(at), ..part });
-        at = at.max(part.to);
+        push(left, Part { to: part.from, ..hold });
+        push(left, Part { from: part.from.max(hold.from), ..part });
     }
-    push(left, Part { from: at, ..hold });
+    push(left, hold);
 }
 
 /// What a hold of the calling thread passes on, during which it waited for the holds of its own chain: `cost` is what
