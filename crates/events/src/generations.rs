@@ -24,6 +24,7 @@
 //! `tests/places.rs`, `tests/summed.rs`, `tests/model.rs`; `tests/programs`: `address_reuse.c`, `many_lives.c`,
 //! `many_live.c`.
 
+use crate::rows::hash;
 use crate::sharing::{self, Sharing, meant};
 use crate::site::{Recorder, Row, Site};
 use crate::summed;
@@ -245,10 +246,6 @@ fn filter(recorder: &Recorder, key: u64) -> Option<(&'static AtomicU32, u32)> {
     let place = hash(key) as usize >> (u64::BITS - (32 * FILTER_WORDS).ilog2());
     let words = (table != 0).then(|| recorder.arena.words(table, FILTER_WORDS))?;
     Some((words.get(place / 32)?, 1 << (place % 32)))
-}
-
-fn hash(key: u64) -> u64 {
-    (key >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 /// Bits of the hash that do not choose the slot.

@@ -61,6 +61,12 @@ pub fn key(address: u64, kind: u8) -> u64 {
     address ^ u64::from(kind) << 56
 }
 
+/// The bits of a key mixed, the upper ones the best. Locks lie at multiples of four.
+#[inline(always)]
+pub(crate) fn hash(key: u64) -> u64 {
+    (key >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
 impl Rows {
     /// No rows, with room for those of `table`.
     pub fn new(table: &'static Table) -> Self {
@@ -157,7 +163,7 @@ impl Table {
     #[inline(always)]
     fn probes(&self, key: u64) -> impl Iterator<Item = &'static Slot> {
         let (slots, last) = (self.slots, self.slots.len().wrapping_sub(1));
-        let first = ((key >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize;
+        let first = (hash(key) >> 32) as usize;
         (first..).map_while(move |at| slots.get(at & last))
     }
 

@@ -9,6 +9,7 @@
 //! # Evidence
 //! `tests/rows.rs`.
 
+use crate::rows::hash;
 use uncontended_atomic::Own;
 
 /// Bits, one of which a key sets.
@@ -28,7 +29,7 @@ impl Seen {
 
     #[inline(always)]
     fn place(&self, key: u64) -> (&Own<u64>, u64) {
-        let hash = (key >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - BITS.ilog2());
+        let hash = hash(key) >> (u64::BITS - BITS.ilog2());
         (&self.words[hash as usize / 64 % (BITS / 64)], 1 << (hash % 64))
     }
 

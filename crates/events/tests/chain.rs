@@ -5,26 +5,13 @@ mod common;
 use common::At;
 use common::party::{Party, parties};
 use std::collections::BTreeMap;
-use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::Blocked;
 use uncontended_testkit::Random;
-use uncontended_trace::layout::{CHAIN_PARTS, Caused};
+use uncontended_trace::layout::CHAIN_PARTS;
 
 /// The party at another lock.
 fn at(party: Party, lock: u64) -> Party {
     Party { row: party.at.row(64 + 64 * lock), ..party }
-}
-
-/// `(wait, passed_on, passed_to)` of each entry for holds, ordered.
-fn passed(party: Party) -> Vec<(u64, u64, u32)> {
-    let list = party.at.recorder.arena.list::<Caused>(&party.row.cell.caused);
-    let all = list.map(|(_, entry)| {
-        let [wait, passed_on] = [&entry.wait, &entry.passed_on].map(|word| word.load(Relaxed));
-        (wait, passed_on, entry.passed_to.load(Relaxed))
-    });
-    let mut of_holds: Vec<_> = all.filter(|&(.., to)| to < u32::MAX / 2).collect();
-    of_holds.sort_unstable();
-    of_holds
 }
 
 /// Each of five threads holds a lock and waits for the next one's: the first one's waiter waited for each of them as
@@ -51,9 +38,9 @@ fn a_chain_is_followed_to_its_head() {
     first.releases(90);
     waiter.gets(waits, 91);
     // The head from 30 to 50; the third one from 24 to 30 and 50 to 60; the second from 22 to 24 and 60 to 75.
-    assert_eq!(passed(at_third), [(36, 20, 1)]);
-    assert_eq!(passed(at_second), [(20, 20, 1), (33, 16, 2)]);
-    assert_eq!(passed(first), [(16, 16, 2), (20, 20, 1), (34, 17, 3)]);
+    assert_eq!(at_third.passed(), [(36, 20, 1)]);
+    assert_eq!(at_second.passed(), [(20, 20, 1), (33, 16, 2)]);
+    assert_eq!(first.passed(), [(16, 16, 2), (20, 20, 1), (34, 17, 3)]);
 }
 
 /// A holder waits for three others, one after another, while it holds: each gets its part.
@@ -74,7 +61,7 @@ fn each_wait_of_a_hold_is_passed_on() {
     }
     holder.releases(120);
     waiter.gets(waits, 121);
-    assert_eq!(passed(holder), [(8, 8, 4), (8, 8, 5), (84, 16, 3)]);
+    assert_eq!(holder.passed(), [(8, 8, 4), (8, 8, 5), (84, 16, 3)]);
 }
 
 /// Waits of an earlier hold, or of none, are not passed on; nor are more than a chain keeps, or by another thread.
@@ -96,13 +83,13 @@ fn a_hold_passes_on_only_its_own_waits() {
     holder.releases(40);
     waiter.gets(first, 41);
     waiter.releases(42);
-    assert_eq!(passed(holder), [(19, 4, 3)]);
+    assert_eq!(holder.passed(), [(19, 4, 3)]);
     holder.takes(50);
     let second = waiter.waits(51);
     holder.releases(60);
     waiter.gets(second, 61);
     waiter.releases(62);
-    assert_eq!(passed(holder), [(9, 0, 0), (19, 4, 3)]);
+    assert_eq!(holder.passed(), [(9, 0, 0), (19, 4, 3)]);
     // Of 25 waits, the last ones; 4 each.
     holder.takes(100);
     let third = waiter.waits(101);
@@ -111,7 +98,7 @@ fn a_hold_passes_on_only_its_own_waits() {
     waiter.gets(third, 401);
     waiter.releases(402);
     let kept = 4 * CHAIN_PARTS as u64;
-    assert_eq!(passed(holder), [(9, 0, 0), (19 + 299, 4 + kept, 3)]);
+    assert_eq!(holder.passed(), [(9, 0, 0), (19 + 299, 4 + kept, 3)]);
     // Another thread releases it: the hold is its owner's, but what that one waited for is not known here.
     holder.takes(500);
     let fourth = waiter.waits(501);
@@ -121,7 +108,7 @@ fn a_hold_passes_on_only_its_own_waits() {
     of_other.gets(wait, 521);
     other.releases(550);
     waiter.gets(fourth, 551);
-    assert_eq!(passed(other), [(49, 0, 0)]);
+    assert_eq!(other.passed(), [(49, 0, 0)]);
 }
 
 /// In a queue, a thread waits for each of the holders before it, and passes all of that on.
@@ -142,7 +129,7 @@ fn a_wait_behind_several_holders_is_passed_on_to_each() {
     middle.releases(60);
     waiter.gets(waits, 61);
     // The first from 14 to 30, the second from 31 to 50; of 48 ticks from 12 on.
-    assert_eq!(passed(middle), [(19, 19, 2), (29, 16, 1)]);
+    assert_eq!(middle.passed(), [(19, 19, 2), (29, 16, 1)]);
 }
 
 /// A wait that timed out, and one for a mutex after a condition, are passed on like others.
@@ -158,7 +145,7 @@ fn waits_until_a_deadline_and_returns_from_conditions_are_passed_on() {
     holder.releases(60);
     waiter.gets(waits, 61);
     waiter.releases(62);
-    assert_eq!(passed(holder), [(40, 15, 3)]);
+    assert_eq!(holder.passed(), [(40, 15, 3)]);
     of_other.releases(70);
     holder.takes(80);
     let waits = waiter.waits(90);
@@ -172,7 +159,7 @@ fn waits_until_a_deadline_and_returns_from_conditions_are_passed_on() {
     of_holder.releases(132);
     holder.releases(140);
     waiter.gets(waits, 141);
-    assert_eq!(passed(holder), [(90, 15 + 15 + 10, 3)]);
+    assert_eq!(holder.passed(), [(90, 15 + 15 + 10, 3)]);
 }
 
 const LOCKS: usize = 3;
@@ -253,7 +240,7 @@ fn random_convoys_are_followed_exactly() {
         let mut booked: BTreeMap<(usize, usize), u64> = BTreeMap::new();
         for (nth, row) in rows.iter().enumerate() {
             for (lock, &of) in row.iter().enumerate() {
-                for (wait, passed_on, to) in passed(of) {
+                for (wait, passed_on, to) in of.passed() {
                     *booked.entry((lock, nth)).or_default() += wait - passed_on;
                     *booked.entry((lock, to.saturating_sub(1) as usize)).or_default() += passed_on;
                     followed += passed_on;

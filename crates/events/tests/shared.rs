@@ -4,12 +4,11 @@ mod common;
 
 use common::party::Party;
 use common::{At, ROOM, image, recorder};
-use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::shared::{self, Rows};
 use uncontended_events::site::Row;
 use uncontended_events::waiters::{Side, Wait};
 use uncontended_testkit::Random;
-use uncontended_trace::layout::{Caused, READERS, RECENT};
+use uncontended_trace::layout::{READERS, RECENT};
 
 /// A thread with its rows of the one read-write lock.
 #[derive(Clone, Copy)]
@@ -140,18 +139,6 @@ fn readers_that_overlap_for_ever_are_divided_all_the_same() {
     assert_eq!(writer.side(Exclusive).free(), 0);
 }
 
-/// `(wait, passed_on, passed_to)` of each entry for holds of another thread than the waiter's own.
-fn passed(party: Party) -> Vec<(u64, u64, u32)> {
-    let list = party.at.recorder.arena.list::<Caused>(&party.row.cell.caused);
-    let all = list.map(|(_, entry)| {
-        let [wait, passed_on] = [&entry.wait, &entry.passed_on].map(|word| word.load(Relaxed));
-        (wait, passed_on, entry.passed_to.load(Relaxed))
-    });
-    let mut of_holds: Vec<_> = all.filter(|&(.., to)| to < u32::MAX / 2).collect();
-    of_holds.sort_unstable();
-    of_holds
-}
-
 /// The thread at a mutex of this number.
 fn mutex(thread: Thread, number: u64) -> Party {
     Party { at: thread.at, row: thread.at.row(128 + 64 * number) }
@@ -185,8 +172,8 @@ fn what_a_holder_waited_for_is_passed_on_to_each_side() {
         writer.gets(Exclusive, writes, start + 103);
         writer.leaves(Exclusive, start + 104);
     }
-    assert_eq!(passed(holder.side(Exclusive)), [(2 * 20, 2 * 20, 3), (2 * 50, 2 * 10, 2)]);
-    assert_eq!(passed(holder.side(Shared)), [(20, 20, 3), (60, 10, 2)]);
+    assert_eq!(holder.side(Exclusive).passed(), [(2 * 20, 2 * 20, 3), (2 * 50, 2 * 10, 2)]);
+    assert_eq!(holder.side(Shared).passed(), [(20, 20, 3), (60, 10, 2)]);
 }
 
 /// A thread waits for a read-write lock while it holds a mutex: for a writer, for the last of two readers, and until
@@ -211,7 +198,7 @@ fn who_waits_for_a_read_write_lock_passes_that_on() {
     holder.gives_up(Shared, wait, 90);
     held.releases(100);
     wanted.gets(waits, 101);
-    assert_eq!(passed(held), [(9, 9, 3), (30, 30, 4), (53, 19, 2)]);
+    assert_eq!(held.passed(), [(9, 9, 3), (30, 30, 4), (53, 19, 2)]);
 }
 
 #[test]

@@ -35,18 +35,6 @@ fn not_said(locks: Vec<Lock>, words: &str) {
     assert!(found.iter().all(|text| !text.contains(words)), "{words:?} in {found:#?}");
 }
 
-/// A mutex of four threads with these times.
-fn contended(waits: &[u64], idles: &[u64], holds: &[u64]) -> Lock {
-    let mut row = lock(1, Kind::Mutex, "push");
-    row.acquisitions = holds.len() as u64;
-    row.blocked = waits.len() as u64;
-    row.threads = 4;
-    row.wait_ns = times(waits);
-    row.idle_ns = times(idles);
-    row.hold_ns = times(holds);
-    row
-}
-
 #[test]
 fn a_clean_control_has_nothing_to_say() {
     // As xz with two threads: few waits, short, one of them unlucky.

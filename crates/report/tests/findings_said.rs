@@ -7,18 +7,6 @@ use uncontended_report::findings::{MOST, find, none, tried_by};
 use uncontended_report::run::*;
 use uncontended_report::terminal::{Options, render};
 
-/// A mutex of four threads with these times.
-fn contended(waits: &[u64], idles: &[u64], holds: &[u64]) -> Lock {
-    let mut row = lock(1, Kind::Mutex, "push");
-    row.acquisitions = holds.len() as u64;
-    row.blocked = waits.len() as u64;
-    row.threads = 4;
-    row.wait_ns = times(waits);
-    row.idle_ns = times(idles);
-    row.hold_ns = times(holds);
-    row
-}
-
 /// One finding says one thing: a lock off the path is not called the bottleneck, and nothing is advised that would not
 /// help.
 #[test]

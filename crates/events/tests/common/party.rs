@@ -77,6 +77,18 @@ impl Party {
         events::take(at.recorder, row, at.stack, now);
     }
 
+    /// `(wait, passed_on, passed_to)` of each entry for holds, ordered.
+    pub(crate) fn passed(self) -> Vec<(u64, u64, u32)> {
+        let list = self.at.recorder.arena.list::<Caused>(&self.row.cell.caused);
+        let all = list.map(|(_, entry)| {
+            let [wait, passed_on] = [&entry.wait, &entry.passed_on].map(|word| word.load(Relaxed));
+            (wait, passed_on, entry.passed_to.load(Relaxed))
+        });
+        let mut of_holds: Vec<_> = all.filter(|&(.., to)| to < u32::MAX / 2).collect();
+        of_holds.sort_unstable();
+        of_holds
+    }
+
     /// `(stack, wait, waits, holds, longest)` of each entry, oldest first.
     pub(crate) fn caused(self) -> Vec<(u32, u64, u64, u64, u64)> {
         let list = self.at.recorder.arena.list::<Caused>(&self.row.cell.caused);

@@ -346,3 +346,15 @@ pub(crate) fn well_formed(html: &str) {
     }
     assert_eq!(open, Vec::<&str>::new());
 }
+
+/// A mutex of four threads with these times.
+pub(crate) fn contended(waits: &[u64], idles: &[u64], holds: &[u64]) -> Lock {
+    let mut row = lock(1, Kind::Mutex, "push");
+    row.acquisitions = holds.len() as u64;
+    row.blocked = waits.len() as u64;
+    row.threads = 4;
+    row.wait_ns = times(waits);
+    row.idle_ns = times(idles);
+    row.hold_ns = times(holds);
+    row
+}
