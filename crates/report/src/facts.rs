@@ -17,7 +17,7 @@ pub struct Facts {
     /// From the start of the program to its end, or to now.
     pub wall_ns: u64,
     /// Whether the program is still running, and this is what was recorded so far.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub so_far: bool,
     /// When the run began, in seconds since 1970.
     pub started_unix_s: u64,
@@ -59,11 +59,6 @@ pub struct Facts {
     /// The calls of one function (`--span`).
     #[serde(default)]
     pub spans: Option<SpanFacts>,
-}
-
-/// For fields that are only written if they are true.
-pub(crate) fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 /// The names that a module's file had for addresses in it.

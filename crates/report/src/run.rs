@@ -50,7 +50,7 @@ pub struct RunReport {
     /// From the start of the program to its end; of processes that were attached to, the time that they were watched.
     pub wall_ns: u64,
     /// Whether the program is still running, and this is what was recorded so far; `exit_status` is 0 then.
-    #[serde(default, skip_serializing_if = "crate::facts::is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub so_far: bool,
     /// Where the waiting was seen from.
     #[serde(default)]

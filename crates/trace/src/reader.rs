@@ -11,6 +11,7 @@
 //! The tests below, and `fuzz/fuzz_targets/record.rs`.
 
 mod sums;
+mod ticks;
 
 use crate::histogram::{COARSE, FINE, Scale};
 use crate::layout::{
@@ -115,11 +116,6 @@ pub fn check(bytes: &[u8]) -> Result<(), ReadError> {
 }
 
 impl Record<'_> {
-    /// Nanoseconds from the start of the program to a time in ticks.
-    pub fn ns_at(&self, ticks: u64) -> u64 {
-        (ticks.saturating_sub(self.start_ticks) as f64 * self.tick_ns) as u64
-    }
-
     /// What one thread did to one lock.
     pub fn cell(&self, cell: CellAt) -> CellRecord {
         self.view.cell(cell)

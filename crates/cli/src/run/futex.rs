@@ -74,7 +74,8 @@ impl FutexWatch {
                 self.maps.entry(sample.pid).or_insert_with(|| mappings(sample.pid));
                 self.waiting.insert(sample.tid, sample);
             } else if let Some(entry) = self.waiting.remove(&sample.tid) {
-                self.sums.count(&entry, sample.time_ns);
+                let waited = sample.time_ns.saturating_sub(entry.time_ns);
+                self.sums.count((entry.pid, entry.tid), entry.chain, waited);
             }
         }
     }
@@ -101,7 +102,8 @@ impl FutexWatch {
         self.look();
         let mut sums = self.sums.clone();
         for entry in self.waiting.values() {
-            sums.count(entry, end_ns);
+            let waited = end_ns.saturating_sub(entry.time_ns);
+            sums.count((entry.pid, entry.tid), entry.chain.clone(), waited);
         }
         let mut sites: Vec<_> = sums.sites.iter().collect();
         sites.sort_by_key(|(key, (_, total))| (std::cmp::Reverse(*total), *key));
@@ -146,11 +148,11 @@ impl FutexWatch {
 }
 
 impl Sums {
-    fn count(&mut self, entry: &Sample, end_ns: u64) {
-        let waited = end_ns.saturating_sub(entry.time_ns);
-        *self.threads.entry((entry.pid, entry.tid)).or_default() += waited;
+    /// Counts a wait of a thread, by its process and ID, in the code of `chain`.
+    fn count(&mut self, thread: (u32, u32), chain: Vec<u64>, waited: u64) {
+        *self.threads.entry(thread).or_default() += waited;
         let known = self.sites.len() < MOST_STACKS;
-        let mut key = (entry.pid, entry.chain.clone());
+        let mut key = (thread.0, chain);
         if !known && !self.sites.contains_key(&key) {
             key.1.clear();
         }

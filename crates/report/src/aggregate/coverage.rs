@@ -44,13 +44,12 @@ const NEEDS_ROOT: &str =
 pub(super) type Accounted = HashMap<(u32, u32), u64>;
 
 fn accounted(record: &Record<'_>, wall_ns: u64) -> Accounted {
-    let ns = |ticks: u64| (ticks as f64 * record.tick_ns) as u64;
     let mut accounted = Accounted::new();
     for image in &record.processes {
         for thread in &image.threads {
             let still = threads::unfinished_ns(record, thread, wall_ns);
             let known = accounted.entry((image.pid, thread.tid)).or_default();
-            *known = sum([*known, ns(thread.waited), ns(thread.joined), still]);
+            *known = sum([*known, record.ns(thread.waited), record.ns(thread.joined), still]);
         }
     }
     accounted

@@ -35,7 +35,7 @@ pub(super) fn deadlocks(
         waits.iter().map(|waits| waits.iter().map(|wait| wait.holder).collect()).collect();
     let for_ns = |since: u64| {
         let begun = since.checked_sub(record.start_ticks)?;
-        Some(wall_ns.saturating_sub((begun as f64 * record.tick_ns) as u64))
+        Some(wall_ns.saturating_sub(record.ns(begun)))
     };
     let mut found = Vec::new();
     for cycle in cycles(&graph) {

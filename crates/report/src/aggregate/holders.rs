@@ -139,7 +139,6 @@ fn own_waits(thread: &ThreadRecord, logs: &Logs<'_>) -> Vec<(u64, u64, On)> {
 
 /// The sums of a lock, with names.
 fn waited(record: &Record<'_>, sum: Sum, stacks: &mut Stacks<'_>) -> HoldersWaited {
-    let ns = |ticks: u64| (ticks as f64 * record.tick_ns) as u64;
     let mut on: HashMap<Code, (Option<Frame>, u64)> = HashMap::new();
     for ((lock, stack), ticks) in sum.on.into_iter().filter(|&(_, ticks)| ticks > 0) {
         let frames = stacks.frames(stack);
@@ -148,11 +147,11 @@ fn waited(record: &Record<'_>, sum: Sum, stacks: &mut Stacks<'_>) -> HoldersWait
         *kept = kept.take().or(site);
         *all = all.saturating_add(ticks);
     }
-    let waited_ns = ns(super::sum(on.values().map(|&(_, ticks)| ticks)));
+    let waited_ns = record.ns(super::sum(on.values().map(|&(_, ticks)| ticks)));
     let on = on.into_iter().map(|((lock, _), (site, ticks))| WaitedOn {
         lock: lock.map(|place| place as u64),
         site,
-        wait_ns: ns(ticks),
+        wait_ns: record.ns(ticks),
     });
     let mut on: Vec<WaitedOn> = on.collect();
     on.sort_by(|a, b| {
@@ -160,7 +159,7 @@ fn waited(record: &Record<'_>, sum: Sum, stacks: &mut Stacks<'_>) -> HoldersWait
         key(a).cmp(&key(b))
     });
     on.truncate(MOST);
-    HoldersWaited { wait_ns: ns(sum.all), waited_ns, on }
+    HoldersWaited { wait_ns: record.ns(sum.all), waited_ns, on }
 }
 
 #[cfg(test)]

@@ -43,13 +43,12 @@ pub(super) fn add(
         };
         let thread = &image.threads[head];
         let began = wait.since.and_then(|since| since.checked_sub(record.start_ticks));
-        let ns = |ticks: u64| (ticks as f64 * record.tick_ns) as u64;
         rows.locks[wanted as usize].hung_behind = Some(Head {
             tid: thread.tid,
             name: thread.name.clone(),
             lock,
             taken: stacks.frames(wait.site),
-            held_ns: began.map(|ticks| wall_ns.saturating_sub(ns(ticks))),
+            held_ns: began.map(|ticks| wall_ns.saturating_sub(record.ns(ticks))),
             through: u32::try_from(steps.len() - 2).unwrap_or(u32::MAX),
             behind: u32::try_from(behind(&graph, &[head])).unwrap_or(u32::MAX),
             is_asleep: thread.asleep_since.is_some(),

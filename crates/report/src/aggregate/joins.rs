@@ -17,13 +17,12 @@ pub(super) fn joins(
     stacks: &mut Stacks<'_>,
 ) -> Vec<Join> {
     let logs = Logs::new(record, image, &[]);
-    let ns = |ticks: u64| (ticks as f64 * record.tick_ns) as u64;
     let mut joins: Vec<(u64, u32, &ThreadRecord)> = Vec::new();
     for joiner in &image.threads {
         let waits = joiner.log.waits().filter(|wait| wait.what == logged::JOIN);
         for wait in waits.filter(|wait| !logs.is_over(wait)) {
             let Some((ended, _)) = logs.ended(wait) else { continue };
-            let wait_ns = ns(wait.ended.saturating_sub(wait.began));
+            let wait_ns = record.ns(wait.ended.saturating_sub(wait.began));
             joins.push((wait_ns, joiner.tid, &image.threads[ended]));
         }
     }

@@ -186,7 +186,7 @@ struct Scale<'a> {
 
 impl Scale<'_> {
     fn ns(self, ticks: u64) -> u64 {
-        (ticks as f64 * self.record.tick_ns) as u64
+        self.record.ns(ticks)
     }
 
     fn knows_holds(self) -> bool {

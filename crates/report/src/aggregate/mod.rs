@@ -227,7 +227,7 @@ fn complete(
     wall_ns: u64,
 ) {
     for (process, image) in processes.iter_mut().zip(&record.processes) {
-        threads::set_contended(&mut process.threads, image, contended, record.tick_ns);
+        threads::set_contended(&mut process.threads, record, image, contended);
     }
     set_wait_shares(processes, wall_ns);
 }

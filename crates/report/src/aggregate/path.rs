@@ -122,7 +122,7 @@ impl<'a> Logs<'a> {
     }
 
     fn span_ns(&self, ticks: u64) -> u64 {
-        (ticks as f64 * self.record.tick_ns) as u64
+        self.record.ns(ticks)
     }
 
     /// From when on all waits of a thread are known.

@@ -14,6 +14,7 @@ pub(super) fn rows(
     last: bool,
     units: &[u32],
 ) -> Vec<Thread> {
+    let place: HashMap<u32, u64> = units.iter().copied().zip(0..).collect();
     let mut threads: BTreeMap<u32, Thread> = BTreeMap::new();
     if last {
         let counted = facts.threads.iter().filter(|counted| counted.pid == image.pid);
@@ -22,14 +23,13 @@ pub(super) fn rows(
     for seen in &image.threads {
         let unsampled = || Thread { tid: seen.tid, ..Thread::default() };
         let thread = threads.entry(seen.tid).or_insert_with(unsampled);
-        complete(thread, seen, record.tick_ns);
+        complete(thread, record, seen);
         thread.lived_ns = lived_ns(record, image, seen, facts.wall_ns);
         let unfinished_ns = unfinished_ns(record, seen, facts.wall_ns);
         thread.other_wait_ns = other_wait_ns(thread, unfinished_ns);
         thread.unfinished_wait_ns = Some(unfinished_ns).filter(|&ns| ns > 0);
         let wanted = seen.wants.filter(|_| unfinished_ns > 0).map(|wants| wants.lock);
-        let place = wanted.and_then(|lock| units.iter().position(|&unit| unit == lock));
-        thread.unfinished_lock = place.map(|place| place as u64);
+        thread.unfinished_lock = wanted.and_then(|lock| place.get(&lock).copied());
     }
     threads.into_values().collect()
 }
@@ -45,9 +45,9 @@ pub(super) fn add_contended(all: &mut HashMap<u32, u64>, more: HashMap<u32, u64>
 /// Sets each thread's waiting at locks whose holders cause it: `contended` has it in ticks, by the thread's number.
 pub(super) fn set_contended(
     threads: &mut [Thread],
+    record: &Record<'_>,
     image: &ProcessRecord,
     contended: &HashMap<u32, u64>,
-    tick_ns: f64,
 ) {
     let mut of: HashMap<u32, u64> = HashMap::new();
     for thread in &image.threads {
@@ -56,23 +56,23 @@ pub(super) fn set_contended(
     }
     for thread in threads.iter_mut().filter(|thread| thread.wait_ns.is_some()) {
         let ticks = of.get(&thread.tid).copied().unwrap_or(0);
-        thread.contention_wait_ns = Some((ticks as f64 * tick_ns) as u64);
+        thread.contention_wait_ns = Some(record.ns(ticks));
     }
 }
 
 /// Figures only grow, so the greater of two samples is the later.
-fn complete(thread: &mut Thread, record: &ThreadRecord, tick_ns: f64) {
-    thread.wait_ns = Some((record.waited as f64 * tick_ns) as u64);
-    thread.blocked = Some(record.blocked);
-    thread.joined_ns = Some((record.joined as f64 * tick_ns) as u64);
-    if thread.name.is_empty() || record.end_ticks != 0 {
-        thread.name.clone_from(&record.name);
+fn complete(thread: &mut Thread, record: &Record<'_>, seen: &ThreadRecord) {
+    thread.wait_ns = Some(record.ns(seen.waited));
+    thread.blocked = Some(seen.blocked);
+    thread.joined_ns = Some(record.ns(seen.joined));
+    if thread.name.is_empty() || seen.end_ticks != 0 {
+        thread.name.clone_from(&seen.name);
     }
-    if record.end_ticks != 0 {
-        thread.cpu_ns = thread.cpu_ns.max(Some(record.cpu_ns));
-        thread.divide_cpu(record.cpu_ns.saturating_sub(record.system_ns), record.system_ns);
-        thread.voluntary_switches = thread.voluntary_switches.max(Some(record.voluntary));
-        thread.involuntary_switches = thread.involuntary_switches.max(Some(record.involuntary));
+    if seen.end_ticks != 0 {
+        thread.cpu_ns = thread.cpu_ns.max(Some(seen.cpu_ns));
+        thread.divide_cpu(seen.cpu_ns.saturating_sub(seen.system_ns), seen.system_ns);
+        thread.voluntary_switches = thread.voluntary_switches.max(Some(seen.voluntary));
+        thread.involuntary_switches = thread.involuntary_switches.max(Some(seen.involuntary));
     }
 }
 
@@ -95,7 +95,7 @@ fn lived_ns(
 pub(super) fn unfinished_ns(record: &Record<'_>, thread: &ThreadRecord, wall_ns: u64) -> u64 {
     let slept = thread.asleep_since.filter(|_| thread.end_ticks == 0);
     let since = slept.and_then(|since| since.checked_sub(record.start_ticks));
-    since.map_or(0, |ticks| wall_ns.saturating_sub((ticks as f64 * record.tick_ns) as u64))
+    since.map_or(0, |ticks| wall_ns.saturating_sub(record.ns(ticks)))
 }
 
 /// What is left of the life of `thread`. A wait may contain time on a CPU, so it is at least that long.
