@@ -17,28 +17,46 @@ use std::collections::{HashMap, VecDeque};
 use uncontended_trace::layout::kind;
 use uncontended_trace::reader::{HoldRecord, LockRecord, ProcessRecord, Record, WantsRecord};
 
-/// The deadlocks of `image`. For now, a lock's number is its place among the rows, whose units these are.
+/// Which threads wait for which when the record ends.
+pub(super) struct Waits<'a> {
+    pub(super) last: Last<'a>,
+    /// For each thread, its waits.
+    pub(super) of: Vec<Vec<Wait>>,
+    /// The threads that they are for.
+    pub(super) graph: Vec<Vec<usize>>,
+    /// The place of each lock among the rows, by its unit.
+    pub(super) number: HashMap<u32, u64>,
+}
+
+impl<'a> Waits<'a> {
+    /// Those of `image`, whose rows have these units; none if no thread waits.
+    pub(super) fn of(record: &Record<'_>, image: &'a ProcessRecord, units: &[u32]) -> Option<Self> {
+        if image.threads.iter().all(|thread| thread.wants.is_none()) {
+            return None;
+        }
+        let last = Last::of(record, image);
+        let of: Vec<Vec<Wait>> = (0..image.threads.len()).map(|at| last.waits(at)).collect();
+        let holders = |waits: &Vec<Wait>| waits.iter().map(|wait| wait.holder).collect();
+        let graph = of.iter().map(holders).collect();
+        Some(Waits { last, of, graph, number: units.iter().copied().zip(0..).collect() })
+    }
+}
+
+/// The deadlocks of `image`. For now, a lock's number is its place among the rows.
 pub(super) fn deadlocks(
     record: &Record<'_>,
     image: &ProcessRecord,
     wall_ns: u64,
-    units: &[u32],
+    waits: &Waits<'_>,
     stacks: &mut Stacks<'_>,
 ) -> Vec<Deadlock> {
-    if image.threads.iter().all(|thread| thread.wants.is_none()) {
-        return Vec::new();
-    }
-    let last = Last::of(record, image);
-    let number: HashMap<u32, u64> = units.iter().copied().zip(0..).collect();
-    let waits: Vec<Vec<Wait>> = (0..image.threads.len()).map(|at| last.waits(at)).collect();
-    let graph: Vec<Vec<usize>> =
-        waits.iter().map(|waits| waits.iter().map(|wait| wait.holder).collect()).collect();
+    let Waits { of: waits, graph, number, .. } = waits;
     let for_ns = |since: u64| {
         let begun = since.checked_sub(record.start_ticks)?;
         Some(wall_ns.saturating_sub(record.ns(begun)))
     };
     let mut found = Vec::new();
-    for cycle in cycles(&graph) {
+    for cycle in cycles(graph) {
         let stuck = cycle.iter().enumerate().filter_map(|(nth, &at)| {
             let next = cycle[(nth + 1) % cycle.len()];
             let (thread, wants) = (&image.threads[at], image.threads[at].wants?);
@@ -59,7 +77,7 @@ pub(super) fn deadlocks(
         });
         let threads: Vec<Stuck> = stuck.collect();
         if threads.len() == cycle.len() {
-            let behind = u32::try_from(behind(&graph, &cycle)).unwrap_or(u32::MAX);
+            let behind = u32::try_from(behind(graph, &cycle)).unwrap_or(u32::MAX);
             found.push(Deadlock { pid: image.pid, threads, behind });
         }
     }
@@ -105,7 +123,7 @@ pub(super) struct Last<'a> {
 }
 
 impl<'a> Last<'a> {
-    pub(super) fn of(record: &Record<'_>, image: &'a ProcessRecord) -> Last<'a> {
+    fn of(record: &Record<'_>, image: &'a ProcessRecord) -> Last<'a> {
         let locks = image.locks.iter().map(|lock| (lock.unit, lock)).collect();
         let readers = image.locks.iter().filter(|lock| lock.kind == kind::RWLOCK_READ);
         let readers = readers.map(|lock| (lock.address, lock.unit)).collect();
@@ -127,7 +145,7 @@ impl<'a> Last<'a> {
     }
 
     /// The threads that a thread waits for.
-    pub(super) fn waits(&self, at: usize) -> Vec<Wait> {
+    fn waits(&self, at: usize) -> Vec<Wait> {
         let Some(wants) = self.wants(at) else { return Vec::new() };
         let Some(lock) = self.locks.get(&wants.lock) else { return Vec::new() };
         match lock.kind {

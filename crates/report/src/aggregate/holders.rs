@@ -89,10 +89,10 @@ impl Sum {
 pub(super) fn add(
     record: &Record<'_>,
     image: &ProcessRecord,
+    logs: &Logs<'_>,
     rows: &mut Rows,
     stacks: &mut Stacks<'_>,
 ) {
-    let logs = Logs::new(record, image, &rows.units);
     let mut waits: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
     for wait in image.threads.iter().flat_map(|thread| thread.log.waits()) {
         waits.entry(wait.lock).or_default().push((wait.began, wait.ended.max(wait.began)));
@@ -101,7 +101,7 @@ pub(super) fn add(
     let waiting: HashMap<u32, Waiting> = waits.into_iter().map(of).collect();
     let mut sums: HashMap<u32, Sum> = HashMap::new();
     for thread in &image.threads {
-        let own = own_waits(thread, &logs);
+        let own = own_waits(thread, logs);
         for hold in thread.log.holds().filter(|hold| hold.began < hold.ended) {
             if let Some(waiting) = waiting.get(&hold.lock) {
                 let sum = sums.entry(hold.lock).or_default();

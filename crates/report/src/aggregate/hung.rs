@@ -8,11 +8,11 @@
 //! # Evidence
 //! `tests/programs`: `stuck.c`.
 
-use super::deadlocks::{Last, behind};
+use super::deadlocks::{Waits, behind};
 use super::locks::Rows;
 use super::stacks::Stacks;
 use crate::run::Head;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use uncontended_trace::reader::{ProcessRecord, Record};
 
 /// Adds the heads to the rows of `image`. For now, a lock's number is its place among them.
@@ -20,21 +20,14 @@ pub(super) fn add(
     record: &Record<'_>,
     image: &ProcessRecord,
     wall_ns: u64,
+    waits: &Waits<'_>,
     rows: &mut Rows,
     stacks: &mut Stacks<'_>,
 ) {
-    if image.threads.iter().all(|thread| thread.wants.is_none()) {
-        return;
-    }
-    let last = Last::of(record, image);
-    let number: HashMap<u32, u64> = rows.units.iter().copied().zip(0..).collect();
-    let threads = 0..image.threads.len();
-    let waits: Vec<_> = threads.clone().map(|at| last.waits(at)).collect();
-    let graph: Vec<Vec<usize>> =
-        waits.iter().map(|waits| waits.iter().map(|wait| wait.holder).collect()).collect();
-    for at in threads {
+    let Waits { last, of: waits, graph, number } = waits;
+    for at in 0..image.threads.len() {
         let Some(wanted) = last.wants(at).map(|wants| wants.lock) else { continue };
-        let Some(steps) = chain(&graph, at) else { continue };
+        let Some(steps) = chain(graph, at) else { continue };
         let [.., before, head] = steps[..] else { continue };
         let Some(held) = last.wants(before).map(|wants| wants.lock) else { continue };
         let Some(wait) = waits[before].first().filter(|wait| wait.holds) else { continue };
@@ -50,7 +43,7 @@ pub(super) fn add(
             taken: stacks.frames(wait.site),
             held_ns: began.map(|ticks| wall_ns.saturating_sub(record.ns(ticks))),
             through: u32::try_from(steps.len() - 2).unwrap_or(u32::MAX),
-            behind: u32::try_from(behind(&graph, &[head])).unwrap_or(u32::MAX),
+            behind: u32::try_from(behind(graph, &[head])).unwrap_or(u32::MAX),
             is_asleep: thread.asleep_since.is_some(),
         });
     }

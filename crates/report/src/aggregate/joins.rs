@@ -14,9 +14,9 @@ const MOST: usize = 100;
 pub(super) fn joins(
     record: &Record<'_>,
     image: &ProcessRecord,
+    logs: &Logs<'_>,
     stacks: &mut Stacks<'_>,
 ) -> Vec<Join> {
-    let logs = Logs::new(record, image, &[]);
     let mut joins: Vec<(u64, u32, &ThreadRecord)> = Vec::new();
     for joiner in &image.threads {
         let waits = joiner.log.waits().filter(|wait| wait.what == logged::JOIN);

@@ -7,7 +7,6 @@ use super::joined::Joined;
 use super::nature::Nature;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
-use super::{holders, hung};
 use crate::run::{
     Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Keeper, Kind, Like, Lock, Moment, Span,
     Summed, TimedOut, Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
@@ -102,8 +101,6 @@ pub(super) fn rows(
         rows.locks.push(lock);
         rows.followed.push(followed);
     }
-    holders::add(record, image, &mut rows, stacks);
-    hung::add(record, image, wall_ns, &mut rows, stacks);
     rows
 }
 

@@ -35,16 +35,19 @@ use crate::code::Skipped;
 use crate::facts::{Facts, SeenFacts};
 use crate::findings;
 use crate::run::{
-    AttachedTo, BlamedKind, CULPRITS, Clock, Frame, Holds, IdleCause, Observer, Process, RankedBy,
-    RunReport, SCHEMA, Source, SymbolsMismatch,
+    AttachedTo, Blamed, BlamedKind, CULPRITS, Clock, Deadlock, Frame, Holds, IdleCause, LockOrder,
+    Observer, Process, RankedBy, RunReport, SCHEMA, Source, SymbolsMismatch,
 };
 use blame::Sites;
 use coverage::Gaps;
+use deadlocks::Waits;
 use joined::Joined;
+use locks::Rows;
+use path::Logs;
 use stacks::Stacks;
 use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout;
-use uncontended_trace::reader::{self, ModuleRecord, ReadError, Record};
+use uncontended_trace::reader::{self, ModuleRecord, ProcessRecord, ReadError, Record};
 use uncontended_trace::setup;
 
 /// The sum of figures from a record, whose bytes are not trusted: at most `u64::MAX`.
@@ -102,18 +105,14 @@ pub fn report(
     let mut told = HashSet::new(); // The kernel's figures belong to a process's last image.
     for image in record.processes.iter().rev() {
         let mut stacks = Stacks::new(image, &joined, symbols, &skipped);
-        let rows = locks::rows(&record, image, facts.wall_ns, (&sites, &joined), &mut stacks);
-        paths.push(path::known(&record, image, &rows, &sites, &mut stacks));
-        followed.push(rows.followed);
-        stuck.push(deadlocks::deadlocks(&record, image, facts.wall_ns, &rows.units, &mut stacks));
-        if record.lock_order {
-            orders.push(order::order(image, &rows.units, &mut stacks));
-        }
-        let threads = threads::rows(&record, image, &facts, told.insert(image.pid), &rows.units);
-        threads::add_contended(&mut contended, rows.contended);
-        let (pid, command, locks) = (image.pid, image.command.clone(), rows.locks);
-        let joins = joins::joins(&record, image, &mut stacks);
-        processes.push(Process { pid, command, locks, threads, joins });
+        let is_last = told.insert(image.pid);
+        let of = parts(&record, image, (&facts, is_last), (&sites, &joined), &mut stacks);
+        processes.push(of.process);
+        paths.push(of.path);
+        followed.push(of.followed);
+        stuck.push(of.deadlocks);
+        orders.extend(of.order);
+        threads::add_contended(&mut contended, of.contended);
     }
     processes.reverse();
     complete(&record, &mut processes, &contended, facts.wall_ns);
@@ -158,6 +157,45 @@ pub fn report(
     report.culprits.truncate(CULPRITS);
     report.findings = findings::find(&report);
     Ok(report)
+}
+
+/// What one image gives to a report.
+struct Parts {
+    process: Process,
+    path: path::Known,
+    /// For each lock, the code to blame for its waiting after chains.
+    followed: Vec<Vec<Blamed>>,
+    deadlocks: Vec<Deadlock>,
+    order: Option<LockOrder>,
+    /// The waiting of each thread that holders caused.
+    contended: HashMap<u32, u64>,
+}
+
+/// Those of `image`, which is the last one of its process or not. For now, a lock's number is its place among the rows.
+fn parts(
+    record: &Record<'_>,
+    image: &ProcessRecord,
+    (facts, is_last): (&Facts, bool),
+    (sites, joined): (&Sites, &Joined<'_>),
+    stacks: &mut Stacks<'_>,
+) -> Parts {
+    let wall_ns = facts.wall_ns;
+    let mut rows = locks::rows(record, image, wall_ns, (sites, joined), stacks);
+    let logs = Logs::new(record, image, &rows.units);
+    holders::add(record, image, &logs, &mut rows, stacks);
+    let path = path::known(record, image, (&logs, &rows), sites, stacks);
+    let mut deadlocks = Vec::new();
+    if let Some(waits) = Waits::of(record, image, &rows.units) {
+        hung::add(record, image, wall_ns, &waits, &mut rows, stacks);
+        deadlocks = deadlocks::deadlocks(record, image, wall_ns, &waits, stacks);
+    }
+    let order = record.lock_order.then(|| order::order(image, &rows.units, stacks));
+    let threads = threads::rows(record, image, facts, is_last, &rows.units);
+    let joins = joins::joins(record, image, &logs, stacks);
+    let Rows { locks, followed, contended, .. } = rows;
+    let (pid, command) = (image.pid, image.command.clone());
+    let process = Process { pid, command, locks, threads, joins };
+    Parts { process, path, followed, deadlocks, order, contended }
 }
 
 fn observer(record: &Record<'_>, cost_ns_per_pair: Option<f64>) -> Observer {

@@ -45,11 +45,10 @@ pub(super) struct Known {
 pub(super) fn known(
     record: &Record<'_>,
     image: &ProcessRecord,
-    rows: &Rows,
+    (logs, rows): (&Logs<'_>, &Rows),
     sites: &Sites,
     stacks: &mut Stacks<'_>,
 ) -> Known {
-    let logs = Logs::new(record, image, &rows.units);
     let ended_by = logs.threads.get(&image.ended_by).filter(|_| image.end_ticks != 0);
     let last = ended_by.map(|&thread| (thread, logs.ns(image.end_ticks)));
     let mut history = History { from: logs.ns(image.start_ticks), threads: Vec::new() };
@@ -184,7 +183,7 @@ impl<'a> Logs<'a> {
 
 /// What rows were waited for whose holders cause the waiting.
 struct Holds<'a> {
-    logs: Logs<'a>,
+    logs: &'a Logs<'a>,
     rows: &'a Rows,
 }
 
