@@ -279,6 +279,15 @@ programs! {
 }
 
 #[test]
+fn a_waiter_without_a_cpu_waits_for_that_of_the_releaser_or_for_another() {
+    check_with("releasers_cpu", &["same"], 0);
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return uncontended_testkit::skip!("releasers_cpu apart", "it needs two CPUs");
+    }
+    check_with("releasers_cpu", &["apart"], 0);
+}
+
+#[test]
 fn the_path_leads_to_the_hold_that_all_waited_for() {
     for mode in ["join", "made", "condition", "semaphore", "barrier", "nested", "writer", "exit"] {
         let report = check_with("path", &[mode], 0);

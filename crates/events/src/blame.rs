@@ -22,14 +22,12 @@
 use crate::chain::{self, Part, PassedOn};
 use crate::counter::add;
 pub use crate::free::{Free, close};
-use crate::list::CLAIMED;
+use crate::list::{self, CLAIMED};
 use crate::site::{Recorder, Row};
 use crate::stacks;
 use crate::waiters;
 use uncontended_atomic::Ordering::{Relaxed, SeqCst};
-use uncontended_trace::layout::{
-    Caused, Cell, Lock, SITES, WAITED, WAITED_SITES, WOKEN_INTO, WaiterList,
-};
+use uncontended_trace::layout::{Caused, Cell, Lock, SITES, WAITED, WAITED_SITES, WOKEN_INTO};
 
 /// What one hold cost the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -100,12 +98,8 @@ pub(crate) fn died(recorder: &Recorder, row: Row, now: u64) {
 #[inline(always)]
 fn divided(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64, is_own: bool) -> Option<Share> {
     let waiting = waiters::count(lock);
-    let list = lock.waiters.load(Relaxed);
-    if waiting == 0 || list == 0 {
-        return None;
-    }
+    let list = list::existing(recorder, lock).filter(|_| waiting != 0)?;
     let began = cell.hold_start.load(Relaxed);
-    let list: &WaiterList = recorder.arena.at(list);
     let (mut wait, mut waits, mut earliest) = (0u64, 0, now);
     for slot in &list.arrivals {
         // SeqCst: keeps the releaser's store of `wanted_at` before this load (I2).

@@ -16,7 +16,7 @@
 //! # Evidence
 //! `tests/chain.rs`, `tests/shared.rs`; `tests/programs`: `blame_convoy.c`.
 
-use crate::list::CLAIMED;
+use crate::list::{self, CLAIMED};
 use crate::site::Recorder;
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
 use uncontended_trace::layout::{self, CHAIN_PARTS, FURTHER, Lock, WaiterList, units};
@@ -80,11 +80,8 @@ fn push(chain: &layout::Chain, part: Part) {
 
 /// Keeps who held the lock that the calling thread has got during its wait since `arrival`.
 pub(crate) fn was_blocked(recorder: &Recorder, lock: &Lock, arrival: u64) {
-    let list = lock.waiters.load(Relaxed);
-    if list == 0 {
-        return;
-    }
-    let left = chain(recorder, &recorder.arena.at::<WaiterList>(list).chain);
+    let Some(list) = list::existing(recorder, lock) else { return };
+    let left = chain(recorder, &list.chain);
     let mut held = parts(left, arrival).peekable();
     if held.peek().is_none() {
         return;
@@ -143,11 +140,7 @@ pub(crate) fn leave<'a>(
     earlier: impl Iterator<Item = &'a Part>,
     (began, own): (u64, Part),
 ) {
-    let list = lock.waiters.load(Relaxed);
-    if list == 0 {
-        return;
-    }
-    let list: &WaiterList = recorder.arena.at(list);
+    let Some(list) = list::existing(recorder, lock) else { return };
     let Some(left) = made(recorder, &list.chain) else { return };
     earlier.for_each(|part| push(left, *part));
     leave_divided(left, parts(meanwhile(recorder, began), began), own);

@@ -17,6 +17,7 @@ use crate::blame::{self, Share};
 use crate::chain;
 use crate::counter::add;
 pub use crate::counter::bump;
+use crate::list;
 use crate::log;
 pub use crate::log::{By, End, Waited};
 use crate::passing;
@@ -157,13 +158,27 @@ pub fn close_idle(at: impl Site, row: Row, idle: Idle) {
     let Some(cold) = cold(at.recorder(), row.cell) else { return };
     let length = difference(at.recorder(), idle.opened, idle.now);
     add(&cold.idle_total, length);
+    let cause = match idle.cause {
+        cause::NOT_SCHEDULED if is_releasers_cpu(at, row.lock, idle.release) => {
+            cause::RELEASERS_CPU
+        }
+        cause => cause,
+    };
     // UNKNOWN is 0: it is what the others leave.
-    if let Some(sum) = idle.cause.checked_sub(1).and_then(|nth| cold.idle_by.get(nth as usize)) {
+    if let Some(sum) = cause.checked_sub(1).and_then(|nth| cold.idle_by.get(nth as usize)) {
         add(sum, length);
     }
     bump(&cold.idle[FINE.bucket(length)]);
-    let fresh = Fresh { ticks: length, at: idle.now, release: idle.release, cause: idle.cause };
+    let fresh = Fresh { ticks: length, at: idle.now, release: idle.release, cause };
     note_extreme(at, &cold.idle_worst, row.lock, fresh);
+}
+
+/// Whether the thread now runs on the CPU on which the lock was released at `release`.
+fn is_releasers_cpu(at: impl Site, lock: &Lock, release: u64) -> bool {
+    let is_last = release != 0 && lock.wanted_at.load(Relaxed) == release;
+    let list = list::existing(at.recorder(), lock).filter(|_| is_last);
+    let released_on = list.map_or(0, |list| list.released_on.load(Relaxed));
+    released_on != 0 && at.cpu().is_some_and(|cpu| cpu + 1 == released_on)
 }
 
 /// `later - earlier`; if the clocks of two CPUs disagree, 0, and the contradiction is counted.

@@ -25,8 +25,14 @@ pub(crate) fn is_joined(lock: &Lock) -> bool {
 
 /// Whether a thread in the list of the lock wants to share it.
 pub(crate) fn shared(recorder: &Recorder, lock: &Lock) -> bool {
+    existing(recorder, lock).is_some_and(|list| list.shared.load(Relaxed) != 0)
+}
+
+/// The waiter list of a lock, if a thread has waited for it.
+#[inline(always)]
+pub(crate) fn existing(recorder: &Recorder, lock: &Lock) -> Option<&'static WaiterList> {
     let unit = lock.waiters.load(Relaxed);
-    unit != 0 && recorder.arena.at::<WaiterList>(unit).shared.load(Relaxed) != 0
+    (unit != 0).then(|| recorder.arena.at(unit))
 }
 
 /// The waiter list of a lock, made when it is first needed; `None` if there is no room.
@@ -64,11 +70,7 @@ pub fn opened(recorder: &Recorder, lock: &Lock, release: u64, now: u64) -> Optio
 
 /// The earliest arrival of a waiter.
 pub(crate) fn earliest(recorder: &Recorder, lock: &Lock) -> Option<u64> {
-    let unit = lock.waiters.load(Relaxed);
-    if unit == 0 {
-        return None;
-    }
-    let list: &WaiterList = recorder.arena.at(unit);
+    let list = existing(recorder, lock)?;
     let placed =
         list.arrivals.iter().map(|slot| slot.load(Relaxed)).filter(|&arrival| arrival > CLAIMED);
     let earliest = placed.min();

@@ -7,6 +7,7 @@
 
 use crate::blame::{self, Share};
 use crate::counter::add;
+use crate::list;
 use crate::log;
 use crate::recent::{self, Hold};
 use crate::site::{Row, Site};
@@ -144,6 +145,9 @@ pub(crate) fn stamp(at: impl Site, lock: &Lock, ends_hold: bool) -> Unlock {
     if wanted {
         // SeqCst: keeps this store before the loads of the list's slots in `blame::caused` (its I2).
         lock.wanted_at.swap(now, SeqCst);
+        if let (Some(list), Some(cpu)) = (list::existing(at.recorder(), lock), at.cpu()) {
+            list.released_on.store(cpu + 1, Relaxed);
+        }
     }
     Unlock { now, wakes: wanted, ends_hold, stack, concerns_others: true, caused: None }
 }

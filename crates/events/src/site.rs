@@ -56,6 +56,11 @@ pub trait Site: Copy {
         None
     }
 
+    /// The CPU on which the thread runs; `None` if that is unknown.
+    fn cpu(self) -> Option<u32> {
+        None
+    }
+
     /// Marks the thread as recording until the result is dropped: no other event of this thread is recorded meanwhile.
     fn begin(self) -> Self::Busy;
 

@@ -136,6 +136,42 @@ fn a_wait_ends_with_the_idle_time_since_the_release() {
     assert_eq!(held.lock.attention.load(Relaxed), 0);
 }
 
+/// A waiter that was woken at once and got a CPU late: whether it is the one on which the lock was released.
+#[test]
+fn a_waiter_gets_the_cpu_on_which_the_lock_was_released_or_another() {
+    for (released_on, taken_on, cause) in [
+        (Some(0), Some(0), cause::RELEASERS_CPU),
+        (Some(0), Some(1), cause::NOT_SCHEDULED),
+        (None, Some(0), cause::NOT_SCHEDULED),
+        (Some(0), None, cause::NOT_SCHEDULED),
+    ] {
+        let ((holder, held), (waiter, wanted)) = two();
+        events::acquired(At::new(holder, 10), held);
+        let at = At { cpu: taken_on, ..At::new(waiter, 20) };
+        let blocked = Waiting(at, Blocked::begin(at, wanted));
+        let at = At { cpu: released_on, ..At::new(holder, 50) };
+        assert_eq!(events::release(at, held, || true, || 0), 0);
+        blocked.acquired(80);
+        let cold = cold(waiter, wanted.cell);
+        assert_eq!(cold.idle_worst[0].cause.load(Relaxed), cause, "{released_on:?} {taken_on:?}");
+        assert_eq!(read(&cold.idle_by[cause as usize - 1]), 30);
+    }
+}
+
+/// The CPU of a release that is not the one before the idle time says nothing.
+#[test]
+fn only_the_last_release_tells_whose_cpu_it_was() {
+    let ((holder, held), (waiter, wanted)) = two();
+    events::acquired(At::new(holder, 10), held);
+    let at = At { cpu: Some(0), ..At::new(waiter, 20) };
+    let blocked = Waiting(at, Blocked::begin(at, wanted));
+    let on_cpu = At { cpu: Some(0), ..At::new(holder, 50) };
+    assert_eq!(events::release(on_cpu, held, || true, || 0), 0);
+    held.lock.release.store(60, Relaxed); // Released again, by a thread that saw no waiter.
+    blocked.acquired(80);
+    assert_eq!(cold(waiter, wanted.cell).idle_worst[0].cause.load(Relaxed), cause::NOT_SCHEDULED);
+}
+
 #[test]
 fn who_did_not_wait_and_takes_a_wanted_lock_barges() {
     let ((holder, held), (waiter, wanted)) = two();

@@ -118,6 +118,17 @@ pub fn wrap(text: &str, first: &str, columns: usize) -> String {
     lines
 }
 
+/// The first `most` of `names`, and how many of all `count` those leave out: `a, b and 4 more`.
+#[must_use]
+pub fn some_of(names: &[String], count: usize, most: usize) -> String {
+    let shown = &names[..names.len().min(most)];
+    match count.saturating_sub(shown.len()) {
+        _ if shown.is_empty() => count.to_string(),
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 fn head(text: &str, columns: usize) -> &str {
     let mut used = 0;
     let end = text.char_indices().find(|(_, c)| {
@@ -141,6 +152,14 @@ mod tests {
     fn words_are_wrapped_under_the_first() {
         assert_eq!(wrap("one two  three", "- ", 9), "- one two\n  three\n");
         assert_eq!(wrap("", "- ", 9), "- \n");
+    }
+
+    #[test]
+    fn a_list_is_cut_with_the_number_left_out() {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(some_of(&names, 3, 3), "a, b, c");
+        assert_eq!(some_of(&names, 7, 2), "a, b and 5 more");
+        assert_eq!(some_of(&[], 4, 2), "4");
     }
 
     #[test]

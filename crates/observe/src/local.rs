@@ -40,7 +40,7 @@ use uncontended_events::rows::{self, Rows, Slot, Table};
 use uncontended_events::seen::Seen;
 use uncontended_events::site::{Recorder, Row, Site};
 use uncontended_events::summed::is_summed;
-use uncontended_sys::{clock, tls};
+use uncontended_sys::{affinity, clock, tls};
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{self, Process, Thread, Unit};
 use uncontended_trace::setup::Holds;
@@ -488,6 +488,11 @@ impl Site for Here {
     fn sleeps(self) -> Option<u64> {
         debug_assert!(self.local.is_busy(), "I2");
         self.local.sleeps.count()
+    }
+
+    #[inline(always)]
+    fn cpu(self) -> Option<u32> {
+        affinity::current()
     }
 
     fn stack(self) -> u32 {

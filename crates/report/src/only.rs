@@ -12,7 +12,7 @@ use crate::rows::{class_name, kind_of, place, rows};
 use crate::run::{Blamed, Frame, Lock, RunReport};
 use std::collections::HashSet;
 use std::path::Path;
-use uncontended_figures::text::closest;
+use uncontended_figures::text::{closest, some_of};
 
 impl RunReport {
     /// Keeps only the locks that match `pattern`, and the findings and culprits that concern them.
@@ -71,11 +71,7 @@ impl RunReport {
         let named = rows.iter().take(NAMED);
         let named: Vec<String> =
             named.map(|row| format!("{} {}", row.label(), place(row.first()))).collect();
-        let more = match rows.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        Some(format!("locks of this run: {}{more}", named.join(", ")))
+        Some(format!("locks of this run: {}", some_of(&named, rows.len(), NAMED)))
     }
 
     fn locks(&self) -> impl Iterator<Item = &Lock> {

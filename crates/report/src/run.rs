@@ -403,6 +403,10 @@ pub struct WorstIdle {
     pub waiter: Vec<Frame>,
     /// Why the lock was idle.
     pub cause: IdleCause,
+    /// Whether the thread that ended the interval ran on the CPU on which the lock had been released; only if its
+    /// waiter got no CPU until then.
+    #[serde(default)]
+    pub on_releasers_cpu: bool,
 }
 
 /// Why a lock was free while a thread waited for it.
@@ -426,6 +430,9 @@ pub struct IdleCauses {
     pub not_woken_ns: u64,
     /// [`IdleCause::NotScheduled`].
     pub not_scheduled_ns: u64,
+    /// The part of `not_scheduled_ns` after which the waiter ran on the CPU on which the lock had been released.
+    #[serde(default)]
+    pub releasers_cpu_ns: u64,
     /// [`IdleCause::Barged`].
     pub barged_ns: u64,
 }

@@ -175,13 +175,10 @@ pub const TERMS: &[Group] = &[
             ),
             ("user, system", "the parts of the time on a CPU"),
             ("wanted CPU", "the time for which it was runnable but had no CPU"),
-            (
-                "locks",
-                "its waiting at contended locks and gates, and for a lock when the run ended",
-            ),
+            ("locks", "its waiting at contended locks and gates, of waits that ended"),
             (
                 "work",
-                "its other waiting that was seen: for work, for a turn, for threads to end, and of class unknown; also what had not ended",
+                "its other waiting that was seen and that ended: for work, for a turn, for threads to end, and of class unknown",
             ),
             (
                 "other",
@@ -189,7 +186,7 @@ pub const TERMS: &[Group] = &[
             ),
             (
                 "at the end",
-                "how long its wait had lasted that was in progress when the run ended; shown if there is one",
+                "how long its wait had lasted that was in progress when the run ended, in no other column; shown if there is one",
             ),
             (
                 "its time",

@@ -182,6 +182,7 @@ impl Dice {
                 releaser: random.stack(),
                 waiter: random.stack(),
                 cause: causes[random.below(4) as usize],
+                on_releasers_cpu: random.below(2) == 1,
             }),
             blame: self.maybe(Dice::blame),
             held_by: (0..self.below(4)).map(|_| self.blamed()).collect(),

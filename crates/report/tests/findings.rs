@@ -66,8 +66,7 @@ fn long_idle_names_its_cause() {
     });
     speaks(vec![no_cpu], "waiters are woken but get no CPU");
     let mut not_woken = late();
-    let worst =
-        WorstIdle { ns: 27 * MS, releaser: vec![], waiter: vec![], cause: IdleCause::NotWoken };
+    let worst = worst_idle(27 * MS, IdleCause::NotWoken);
     not_woken.worst_idle = Some(worst);
     speaks(vec![not_woken], "woken late");
 
@@ -341,13 +340,16 @@ fn a_share_is_of_the_lives_of_the_threads() {
     assert_eq!(find(&report)[0].wait_share, Some(0.2));
 }
 
+fn worst_idle(ns: u64, cause: IdleCause) -> WorstIdle {
+    WorstIdle { ns, releaser: vec![], waiter: vec![], cause, on_releasers_cpu: false }
+}
+
 /// Shorter holds do not help a lock that is free while its waiters come late: the cause decides the advice.
 #[test]
 fn the_advice_about_a_free_lock_follows_its_cause() {
     let row = |idle_ns, cause| {
         let mut row = contended(&[MS; 6_000], &[idle_ns; 600], &[40 * US; 100_000]);
-        let worst = WorstIdle { ns: idle_ns, releaser: vec![], waiter: vec![], cause };
-        row.worst_idle = Some(worst);
+        row.worst_idle = Some(worst_idle(idle_ns, cause));
         row
     };
     // Half of the wait, in intervals too short for the rule about long ones.

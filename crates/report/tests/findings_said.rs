@@ -124,6 +124,16 @@ fn waiting_for_a_cpu_is_not_a_culprit() {
     let words = "For 19.4 % of that waiting (210 ms), #1 stood idle: the waiters had been woken, but got no CPU.";
     assert!(said.contains(words) && !said.contains("#1 stood idle: no CPU"), "{said}");
     let lock = &mut report.processes[0].locks[0];
+    lock.idle_causes = Some(IdleCauses {
+        not_scheduled_ns: 200 * MS,
+        releasers_cpu_ns: 150 * MS,
+        ..IdleCauses::default()
+    });
+    let said = text(&report).split_whitespace().collect::<Vec<_>>().join(" ");
+    let on = "got no CPU; 75.0 % of that time ended on the CPU on which the lock had been released: its thread, or another, ran on there.";
+    assert!(said.contains(on), "{said}");
+    let lock = &mut report.processes[0].locks[0];
+    lock.idle_causes = None;
     lock.worst_idle.as_mut().unwrap().cause = IdleCause::Barged;
     let said = text(&report);
     assert!(!said.contains(words) && said.contains("#1 stood idle: barged"), "{said}");

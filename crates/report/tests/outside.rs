@@ -47,7 +47,7 @@ fn record() -> Vec<u8> {
         acquisitions: 3,
         blocked: 3,
         timed_out: TimedOutRecord { count: 1, total: 20 * MS, max: 20 * MS, served: 0 },
-        idle_by: [90 * MS, 10 * MS, 0],
+        idle_by: [90 * MS, 10 * MS, 0, 0],
         wait: TimesRecord {
             total: 120 * MS,
             buckets: vec![(1 << 24, 0, 1), (1 << 25, 0, 2)],

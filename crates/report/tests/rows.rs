@@ -52,6 +52,7 @@ fn a_row_puts_its_locks_together() {
                 releaser: vec![],
                 waiter: vec![],
                 cause: IdleCause::Unknown,
+                on_releasers_cpu: false,
             }),
             ..lock(id, Kind::Mutex, "push")
         }

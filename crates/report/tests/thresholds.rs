@@ -243,13 +243,14 @@ fn a_lock_that_is_idle_for_long() {
     for (causes, why) in of {
         let says = |ns: u64| {
             let [not_woken_ns, not_scheduled_ns, barged_ns] = causes(ns);
-            let causes = IdleCauses { not_woken_ns, not_scheduled_ns, barged_ns };
+            let causes =
+                IdleCauses { not_woken_ns, not_scheduled_ns, releasers_cpu_ns: 0, barged_ns };
             says(&Lock { idle_causes: Some(causes), ..row.clone() }, why)
         };
         assert!(says(20 * MS + 1) && !says(20 * MS), "{why}");
     }
     // A waiter that others overtake needs no CPU to lose its turn.
-    let causes = IdleCauses { not_woken_ns: 0, not_scheduled_ns: 0, barged_ns: 40 * MS };
+    let causes = IdleCauses { barged_ns: 40 * MS, ..IdleCauses::default() };
     let barged = Lock { idle_causes: Some(causes), ..row };
     let found = of_run(WALL_NS, &[barged], &[ran(7, 500, 100), ran(8, 200, 200)]);
     assert!(any_says(&found, "did not wait take it") && !any_says(&found, "were runnable"));

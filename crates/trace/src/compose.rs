@@ -290,7 +290,7 @@ mod tests {
             acquisitions: 2,
             blocked: 2,
             timed_out: TimedOutRecord { count: 1, total: 70, max: 70, served: 0 },
-            idle_by: [150, 10, 0],
+            idle_by: [150, 6, 0, 4],
             wait: TimesRecord {
                 total: 160,
                 buckets: vec![(64, 80, 1), (80, 96, 1)],

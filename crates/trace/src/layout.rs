@@ -50,7 +50,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 15;
+pub const VERSION: u32 = 16;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -390,8 +390,10 @@ pub struct WaiterList {
     pub shared: AtomicU64,
     /// Its last holds that others waited for; 0 before the first one.
     pub chain: AtomicU32,
+    /// One more than the CPU on which the lock was last released while a thread waited; 0 if that is unknown.
+    pub released_on: AtomicU32,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU32; 3],
+    pub spare: [AtomicU32; 2],
 }
 
 /// The former name of [`WaiterList`].
@@ -477,8 +479,8 @@ pub struct Cold {
     pub try_failed: AtomicU64,
     /// The parts of this thread's waits during which the lock was free.
     pub wait_free: AtomicU64,
-    /// Sums of the idle intervals by cause: not woken, not scheduled, barged.
-    pub idle_by: [AtomicU64; 3],
+    /// Sums of the idle intervals by [`cause`], without the unknown one.
+    pub idle_by: [AtomicU64; cause::KNOWN],
     /// Sum of the waits that timed out since the last one that a wakeup ended (conditions).
     pub unserved: AtomicU64,
     /// Since when the thread has the mutex, after the last of those.
@@ -490,7 +492,7 @@ pub struct Cold {
     /// Those in which it slept.
     pub slept: AtomicU64,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU64; 6],
+    pub spare: [AtomicU64; 5],
 }
 
 /// A lock that a thread took while it held others, by a call that would have waited without a limit. A thread has one
@@ -530,6 +532,10 @@ pub mod cause {
     pub const NOT_SCHEDULED: u32 = 2;
     /// A thread that had not waited took the lock.
     pub const BARGED: u32 = 3;
+    /// As [`NOT_SCHEDULED`], and the waiter then ran on the CPU on which the lock had been released.
+    pub const RELEASERS_CPU: u32 = 4;
+    /// How many there are, without the unknown one.
+    pub const KNOWN: usize = 4;
 }
 
 /// One of the longest waits or idle intervals.

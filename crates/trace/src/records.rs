@@ -3,7 +3,7 @@
 //! # Contract
 //! [`crate::reader`] makes them from bytes. They are the record's own words: ticks, and numbers of stacks.
 
-use crate::layout::{Unit, logged};
+use crate::layout::{Unit, cause, logged};
 use std::collections::HashMap;
 
 /// One program image.
@@ -225,8 +225,8 @@ pub struct CellRecord {
     pub idle: TimesRecord,
     /// The parts of its waits during which the lock was free.
     pub wait_free: u64,
-    /// Sums of the idle intervals by cause: not woken, not scheduled, barged.
-    pub idle_by: [u64; 3],
+    /// Sums of the idle intervals by [`cause`], without the unknown one.
+    pub idle_by: [u64; cause::KNOWN],
     /// Waiting that its holds caused, by site; in what a waiter that timed out recorded, another thread's holds.
     pub caused: Vec<CausedRecord>,
 }

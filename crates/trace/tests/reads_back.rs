@@ -245,7 +245,7 @@ impl Writer {
         record.try_failed = self.word(cold, offset_of!(Cold, try_failed));
         record.wait_free = self.word(cold, offset_of!(Cold, wait_free));
         let idle_by = |nth: usize| self.word(cold, offset_of!(Cold, idle_by) + 8 * nth);
-        record.idle_by = [0, 1, 2].map(idle_by);
+        record.idle_by = [0, 1, 2, 3].map(idle_by);
         record.timed_out = TimedOutRecord {
             count: self.word(cold, offset_of!(Cold, timed_out)),
             total: self.word(cold, offset_of!(Cold, timed_out_total)),

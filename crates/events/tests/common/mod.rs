@@ -91,6 +91,8 @@ pub(crate) struct At {
     pub(crate) is_known: bool,
     /// How often it has slept, if that is counted.
     pub(crate) sleeps: Option<&'static std::sync::atomic::AtomicU64>,
+    /// Where it runs, if that is known.
+    pub(crate) cpu: Option<u32>,
 }
 
 impl At {
@@ -101,6 +103,7 @@ impl At {
             stack: 7,
             is_known: true,
             sleeps: None,
+            cpu: None,
         }
     }
 
@@ -142,6 +145,10 @@ impl Site for At {
 
     fn sleeps(self) -> Option<u64> {
         self.sleeps.map(|sleeps| sleeps.load(std::sync::atomic::Ordering::Relaxed))
+    }
+
+    fn cpu(self) -> Option<u32> {
+        self.cpu
     }
 
     fn begin(self) {}

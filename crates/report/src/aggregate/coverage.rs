@@ -7,7 +7,7 @@ use crate::facts::{Facts, FutexFacts, Unrecorded};
 use crate::run::{Coverage, Degraded, NotRecording, Process, Summed, SymbolsMismatch};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
-use uncontended_figures::text::clean;
+use uncontended_figures::text::{clean, some_of};
 use uncontended_figures::{Dimension, duration, given};
 use uncontended_trace::layout::{OWN_LIVES, OWN_LOCKS, sharing};
 use uncontended_trace::reader::Record;
@@ -144,15 +144,11 @@ pub(super) fn coverage(
 fn left_running(facts: &Facts) -> Option<String> {
     const NAMED: usize = 3;
     let count = facts.still_running.len().max(facts.left_running as usize);
-    let all = facts.still_running.iter().take(NAMED);
+    let all = facts.still_running.iter();
     let names: Vec<String> = all
         .map(|left| format!("{} ({})", left.command.first().map_or("?", String::as_str), left.pid))
         .collect();
-    let names = match count.saturating_sub(names.len()) {
-        _ if names.is_empty() => count.to_string(),
-        0 => names.join(", "),
-        more => format!("{} and {more} more", names.join(", ")),
-    };
+    let names = some_of(&names, count, NAMED);
     let text = "Processes still running when the program ended, reported up to then";
     (count > 0).then(|| format!("{text}: {names}. Watch them with `unc attach PID`."))
 }
@@ -165,15 +161,11 @@ fn symbols_mismatch(modules: &[SymbolsMismatch]) -> Vec<String> {
         let name = Path::new(module).file_name().unwrap_or(module.as_ref());
         by_reason.entry(reason).or_default().push(clean(&name.to_string_lossy()));
     }
-    let line = |(reason, mut names): (&str, Vec<String>)| {
-        let more = match names.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        names.truncate(NAMED);
+    let line = |(reason, names): (&str, Vec<String>)| {
+        let names = some_of(&names, names.len(), NAMED);
         let remedy = "run with --trace, which keeps the names, or keep what ran, or its debug information, in a folder \
             that --debug-dir names";
-        format!("Functions not named, because {reason}: {}{more}; {remedy}.", names.join(", "))
+        format!("Functions not named, because {reason}: {names}; {remedy}.")
     };
     by_reason.into_iter().map(line).collect()
 }
@@ -292,12 +284,8 @@ fn not_recording_lines(programs: &[NotRecording]) -> Vec<String> {
         by_reason.entry(&program.reason).or_default().push(format!("{name} ({})", program.pid));
     }
     let line = |(reason, names): (&str, Vec<String>)| {
-        let more = match names.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let names = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
-        format!("Not recorded, because {reason}: {names}{more}.")
+        let names = some_of(&names, names.len(), NAMED);
+        format!("Not recorded, because {reason}: {names}.")
     };
     by_reason.into_iter().map(line).collect()
 }

@@ -333,8 +333,11 @@ impl Scale<'_> {
     fn idle_causes(self, cells: &Cells<'_>) -> IdleCauses {
         // As the total: in nanoseconds per cell.
         let of = |nth: usize| super::sum(cells.iter().map(|(_, cell)| self.ns(cell.idle_by[nth])));
-        let [not_woken_ns, not_scheduled_ns, barged_ns] = [0, 1, 2].map(of);
-        IdleCauses { not_woken_ns, not_scheduled_ns, barged_ns }
+        let [not_woken_ns, elsewhere_ns, barged_ns, releasers_cpu_ns] =
+            [cause::NOT_WOKEN, cause::NOT_SCHEDULED, cause::BARGED, cause::RELEASERS_CPU]
+                .map(|cause| of(cause as usize - 1));
+        let not_scheduled_ns = elsewhere_ns.saturating_add(releasers_cpu_ns);
+        IdleCauses { not_woken_ns, not_scheduled_ns, releasers_cpu_ns, barged_ns }
     }
 
     /// Of futexes that the kernel saw: what is the idle time of other locks.
@@ -470,7 +473,9 @@ fn worst_idle(idle: &Times<Note>, stacks: &mut Stacks<'_>) -> Option<WorstIdle> 
     let longest = idle.longest().first()?;
     let (_, extreme) = longest.note;
     let (releaser, waiter) = (stacks.frames(extreme.other), stacks.frames(extreme.mine));
-    Some(WorstIdle { ns: longest.ns, releaser, waiter, cause: cause_of(extreme.cause) })
+    let on_releasers_cpu = extreme.cause == cause::RELEASERS_CPU;
+    let cause = cause_of(extreme.cause);
+    Some(WorstIdle { ns: longest.ns, releaser, waiter, cause, on_releasers_cpu })
 }
 
 /// Whether at least half of the waiting is for holds: two threads that hold a lock in turn do not hand a free one over.
@@ -548,7 +553,7 @@ fn kind_of(code: u8) -> Kind {
 fn cause_of(code: u32) -> IdleCause {
     match code {
         cause::NOT_WOKEN => IdleCause::NotWoken,
-        cause::NOT_SCHEDULED => IdleCause::NotScheduled,
+        cause::NOT_SCHEDULED | cause::RELEASERS_CPU => IdleCause::NotScheduled,
         cause::BARGED => IdleCause::Barged,
         _ => IdleCause::Unknown,
     }

@@ -48,11 +48,16 @@ impl<'a> Stacks<'a> {
         Some(home.pid)
     }
 
+    /// The image that has the stack with this number: this one, or another that shares its locks.
+    fn image_of(&self, stack: u32) -> Option<&'a ProcessRecord> {
+        let own = Some(self.image).filter(|image| image.stacks.contains_key(&stack));
+        own.or_else(|| self.joined.home(stack))
+    }
+
     /// The frames of a wakeup. A function that ends in one jumps to it, and so has no return address: it comes first.
     pub(super) fn wakeup(&mut self, stack: u32) -> Vec<Frame> {
         let mut frames = self.frames(stack);
-        let own = Some(self.image).filter(|image| image.stacks.contains_key(&stack));
-        let Some(image) = own.or_else(|| self.joined.home(stack)) else { return frames };
+        let Some(image) = self.image_of(stack) else { return frames };
         let number = std::ptr::from_ref(image);
         let modules = self.modules.get(&number).map(Vec::as_slice).unwrap_or_default();
         let innermost = image.stacks[&stack].first();
@@ -65,8 +70,7 @@ impl<'a> Stacks<'a> {
 
     /// The frames of the stack with this number, innermost first; none for 0.
     pub(super) fn frames(&mut self, stack: u32) -> Vec<Frame> {
-        let own = Some(self.image).filter(|image| image.stacks.contains_key(&stack));
-        let Some(image) = own.or_else(|| self.joined.home(stack)) else { return Vec::new() };
+        let Some(image) = self.image_of(stack) else { return Vec::new() };
         let addresses = &image.stacks[&stack];
         let number = std::ptr::from_ref(image);
         let modules = self.modules.entry(number).or_insert_with(|| by_start(image));

@@ -32,7 +32,7 @@ pub(super) fn worst(row: &Row) -> Markup {
         @if let Some((lock, worst)) = idle {
             @let of = several(count(&row.idle), "interval", "intervals");
             h3 { "Longest idle " (duration(worst.ns)) " of " (of) (member(row, lock)) }
-            p class="remark" { (cause(worst.cause)) }
+            p class="remark" { (cause(worst)) }
             (stack("released in", &worst.releaser))
             (stack("ended in", &worst.waiter))
         }

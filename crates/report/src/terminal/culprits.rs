@@ -45,11 +45,29 @@ pub(crate) fn for_cpu(report: &RunReport) -> Option<String> {
     let locks = of.iter().flat_map(|culprit| &culprit.locks).copied().collect::<Vec<u64>>();
     (!of.is_empty()).then(|| {
         format!(
-            "For {} of that waiting ({}), {} stood idle: the waiters had been woken, but got no CPU. More threads than \
+            "For {} of that waiting ({}), {} stood idle: the waiters had been woken, but got no CPU{}. More threads than \
              CPUs, or other programs, are the cause, and not code that holds a lock.",
             figures::percent(share.min(1.0)),
             figures::duration(wait_ns),
-            rows_of(report, &locks)
+            rows_of(report, &locks),
+            in_their_way(report, &locks).unwrap_or_default()
+        )
+    })
+}
+
+/// For which CPU the waiters of these locks waited, if it was mostly one that is known.
+fn in_their_way(report: &RunReport, locks: &[u64]) -> Option<String> {
+    const MOSTLY: f64 = 0.5;
+    let all = report.processes.iter().flat_map(|process| &process.locks);
+    let causes = all.filter(|lock| locks.contains(&lock.id)).filter_map(|lock| lock.idle_causes);
+    let (releasers_ns, all_ns) = causes.fold((0.0, 0.0), |(releasers_ns, all_ns), causes| {
+        (releasers_ns + causes.releasers_cpu_ns as f64, all_ns + causes.not_scheduled_ns as f64)
+    });
+    (releasers_ns >= MOSTLY * all_ns && all_ns > 0.0).then(|| {
+        let share = figures::percent(releasers_ns / all_ns);
+        format!(
+            "; {share} of that time ended on the CPU on which the lock had been released: its thread, or another, ran on \
+             there"
         )
     })
 }

@@ -183,7 +183,7 @@ fn wait(worst: &WorstWait, is_held: bool, options: &Options, paint: Paint) -> St
 }
 
 fn idle(worst: &WorstIdle, options: &Options, paint: Paint) -> String {
-    let mut text = wrap(cause(worst.cause), "  ", options.width);
+    let mut text = wrap(cause(worst), "  ", options.width);
     if !worst.releaser.is_empty() {
         text.push_str(&stack("released in", &worst.releaser, options, paint));
     }
@@ -196,9 +196,12 @@ fn idle(worst: &WorstIdle, options: &Options, paint: Paint) -> String {
 }
 
 /// Why a lock was idle, in a sentence.
-pub(crate) fn cause(cause: IdleCause) -> &'static str {
-    match cause {
+pub(crate) fn cause(worst: &WorstIdle) -> &'static str {
+    match worst.cause {
         IdleCause::NotWoken => "The lock was free; its waiter had not been woken yet.",
+        IdleCause::NotScheduled if worst.on_releasers_cpu => {
+            "The lock was free; its waiter had been woken but got a CPU late: the one on which it had been released."
+        }
         IdleCause::NotScheduled => "The lock was free; its waiter had been woken but got no CPU.",
         IdleCause::Barged => {
             "The lock was free; a thread that had not waited took it before the waiter did."

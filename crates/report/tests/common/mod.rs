@@ -215,6 +215,22 @@ fn sort_culprits(held_by: &[Blamed]) -> Vec<Blamed> {
     ]
 }
 
+fn sort_moments() -> Vec<Moment> {
+    let moment = |what, at, ms, tid, cause| Moment {
+        what,
+        at_ns: at * MS,
+        ns: ms * MS,
+        tid: Some(tid),
+        cause,
+    };
+    vec![
+        moment(Span::Wait, 1_000, 265, 102, None),
+        moment(Span::Wait, 2_100, 120, 103, None),
+        moment(Span::Hold, 1_001, 264, 101, None),
+        moment(Span::Idle, 3_000, 27, 102, Some(IdleCause::NotScheduled)),
+    ]
+}
+
 /// A run like that of `sort --parallel=4`: one contended mutex, one that is idle for long, a condition.
 pub(crate) fn sort() -> RunReport {
     let mut report = run(&["sort", "--parallel=4", "my file.txt"]);
@@ -249,20 +265,10 @@ pub(crate) fn sort() -> RunReport {
         releaser: stack("queue_pop"),
         waiter: stack("queue_insert"),
         cause: IdleCause::NotScheduled,
+        on_releasers_cpu: false,
     });
     blame_sort(&mut queue);
-    queue.moments = vec![
-        Moment { what: Span::Wait, at_ns: 1_000 * MS, ns: 265 * MS, tid: Some(102), cause: None },
-        Moment { what: Span::Wait, at_ns: 2_100 * MS, ns: 120 * MS, tid: Some(103), cause: None },
-        Moment { what: Span::Hold, at_ns: 1_001 * MS, ns: 264 * MS, tid: Some(101), cause: None },
-        Moment {
-            what: Span::Idle,
-            at_ns: 3_000 * MS,
-            ns: 27 * MS,
-            tid: Some(102),
-            cause: Some(IdleCause::NotScheduled),
-        },
-    ];
+    queue.moments = sort_moments();
     let mut nodes: Vec<Lock> = (2..6).map(|id| lock(id, Kind::Mutex, "init_node")).collect();
     for node in &mut nodes {
         node.site = Some(frame("init_node", "sort.c", 3420));
