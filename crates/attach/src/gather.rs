@@ -186,8 +186,7 @@ impl Parts<'_> {
             lock: units.get(&wait.address).copied().unwrap_or(0),
             since: wait.since,
             stack: self.blocked(tid),
-            shared: false,
-            has_deadline: false,
+            ..WantsRecord::default()
         });
         ThreadRecord {
             tid,

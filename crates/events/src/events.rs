@@ -423,7 +423,10 @@ pub fn sleep<S: Site, R: Copy>(
     let busy = at.begin();
     let before = Before::now(at);
     drop(busy);
+    let stack = at.site();
     asleep_since.store(call, Relaxed);
+    wants::begin(at.recorder(), row.lock, call, false);
+    wants::called_in(at.recorder(), stack);
     row.lock.attention.fetch_add(1, Relaxed);
     let result = wait();
     if !at.is_here() {
@@ -431,12 +434,12 @@ pub fn sleep<S: Site, R: Copy>(
     }
     row.lock.attention.fetch_sub(1, Relaxed);
     asleep_since.store(0, Relaxed);
+    wants::end(at.recorder());
     if let Some(ended) = ended(result) {
         let now = at.ticks();
         let busy = at.begin();
         bump(&row.cell.acquisitions);
         let slept = before.slept(at);
-        let stack = at.site();
         let came = ended == End::Came;
         let by = if came { By::waker(row.lock, (call, now)) } else { By::default() };
         record_wait(at, row, Waited { call, now, ended, stack, by, slept, ..Waited::default() });

@@ -25,7 +25,7 @@ use uncontended_events::events::{self, Back, End, Waited};
 use uncontended_events::log::By;
 use uncontended_events::site::{Row, Site};
 use uncontended_events::slept::Before;
-use uncontended_events::{passing, recent};
+use uncontended_events::{passing, recent, wants};
 use uncontended_sys::clock::{self, Moment, ticks};
 use uncontended_trace::layout::kind::CONDITION;
 
@@ -35,6 +35,8 @@ struct Begun {
     condition: Row,
     mutex: Row,
     call: Moment,
+    /// The stack of the call.
+    stack: u32,
     /// How often the thread had slept.
     sleeps: Before,
     /// Whether it continues one that timed out.
@@ -49,25 +51,29 @@ fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<B
     let busy = at.begin();
     let sleeps = Before::now(at);
     drop(busy);
+    let stack = at.site();
     let held_since = mutex.cell.hold_start.load(Relaxed);
     let release = events::leaving(at, mutex)?; // I2: it still holds the mutex.
     let call = Moment { ticks: ticks(), ns: clock::monotonic_ns() };
     at.recorder().thread.asleep_since.store(call.ticks, Relaxed);
+    wants::begin(at.recorder(), condition.lock, call.ticks, false);
+    wants::called_in(at.recorder(), stack);
     let continues = passing::begins(at.recorder(), condition, held_since);
     release.done(at, mutex, mutex.lock, false);
-    Some(Begun { at, condition, mutex, call, sleeps, continues })
+    Some(Begun { at, condition, mutex, call, stack, sleeps, continues })
 }
 
 impl Begun {
     /// Records the wait and the return. `late_ns`: how long ago the deadline was, after a timeout.
     fn end(self, late_ns: Option<u64>) {
-        let Begun { at, condition, mutex, call, sleeps, continues } = self;
+        let Begun { at, condition, mutex, call, stack, sleeps, continues } = self;
         if !at.is_here() {
             return;
         }
         let now = ticks();
         let busy = at.begin();
         at.recorder().thread.asleep_since.store(0, Relaxed);
+        wants::end(at.recorder());
         passing::ended(condition.lock);
         let signalled = condition.lock.signalled.load(Relaxed);
         let ended = match late_ns {
@@ -77,7 +83,6 @@ impl Begun {
         };
         events::bump(&condition.cell.acquisitions);
         let end = if late_ns.is_some() { End::TimedOut } else { End::Came };
-        let stack = at.site();
         let by = match end {
             End::Came => By::waker(condition.lock, (call.ticks, now)),
             End::TimedOut => passing::found_free(condition.lock, (call.ticks, ended), now),

@@ -6,37 +6,41 @@
 //! `tests/programs/joins.c`.
 
 use crate::caller::Caller;
+use crate::here;
 use crate::host;
-use crate::local::current;
 use libc::{c_int, c_void, pthread_t};
 use uncontended_atomic::Ordering::Relaxed;
-use uncontended_events::log;
+use uncontended_events::site::Site;
+use uncontended_events::{log, wants};
 use uncontended_sys::clock::ticks;
 
 pub(crate) unsafe extern "C-unwind" fn join(
     thread: pthread_t,
     result: *mut *mut c_void,
-    _: Caller,
+    caller: Caller,
 ) -> c_int {
-    let Some(local) = current() else {
+    let Some(at) = here::here(caller) else {
         // SAFETY: the program's own call (P1).
         return unsafe { host::pthread_join(thread, result) };
     };
-    let own = local.recorder.thread;
+    let own = at.recorder().thread;
+    let stack = at.site();
     let call = ticks();
     own.asleep_since.store(call, Relaxed);
+    wants::begin_join(at.recorder(), thread, call, stack);
     // SAFETY: the program's own call (P1).
     let answer = unsafe { host::pthread_join(thread, result) };
-    if !local.is_here() {
+    if !at.is_here() {
         return answer;
     }
     own.asleep_since.store(0, Relaxed);
+    wants::end(at.recorder());
     let now = ticks();
     let joined = own.joined.load(Relaxed);
     own.joined.store(joined.wrapping_add(now.saturating_sub(call)), Relaxed);
     if answer == 0 {
-        let busy = local.begin();
-        log::join(&local.recorder, thread, (call, now));
+        let busy = at.begin();
+        log::join(at.recorder(), thread, (call, now));
         drop(busy);
     }
     answer

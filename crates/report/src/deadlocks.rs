@@ -55,7 +55,7 @@ pub(crate) fn side(report: &RunReport, id: u64) -> &'static str {
     }
 }
 
-fn find(report: &RunReport, id: u64) -> Option<(&Process, &Lock)> {
+pub(crate) fn find(report: &RunReport, id: u64) -> Option<(&Process, &Lock)> {
     let find = |process: &'_ Process| process.locks.iter().position(|lock| lock.id == id);
     report.processes.iter().find_map(|process| Some((process, &process.locks[find(process)?])))
 }

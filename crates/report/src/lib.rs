@@ -7,6 +7,7 @@ mod deadlocks;
 pub mod facts;
 pub mod findings;
 pub mod folded;
+mod hangs;
 pub mod history;
 pub mod html;
 mod inversions;

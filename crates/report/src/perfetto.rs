@@ -292,6 +292,7 @@ mod tests {
             locks: vec![lock],
             threads: vec![],
             joins: vec![],
+            hung: None,
         };
         let report = json!({
             "schema": crate::run::SCHEMA, "command": ["p"], "exit_status": 0, "signal": null, "wall_ns": 10_000,

@@ -105,9 +105,11 @@ impl Row<'_> {
         Some(idle.fold(0, u64::saturating_add) as f64 / wait_ns as f64)
     }
 
-    /// The share of its calls that had to wait; none if there were no calls.
+    /// The share of its calls that had to wait, or still waited; none if there were no calls.
     pub fn blocked_share(&self) -> Option<f64> {
-        (self.attempts > 0).then(|| self.blocked as f64 / self.attempts as f64)
+        let waiting = self.unfinished.map_or(0, |(count, _)| count);
+        let [blocked, calls] = [self.blocked, self.attempts].map(|of| of.saturating_add(waiting));
+        (calls > 0).then(|| blocked as f64 / calls as f64)
     }
 
     /// The lock of the row that has the longest wait.

@@ -23,7 +23,7 @@ pub use coverage::{
     Coverage, Degraded, FutexSite, NotRecording, StillRunning, Summed, SymbolsMismatch,
 };
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
-pub use ends::{Head, TimedOut, Unfinished};
+pub use ends::{Head, Hung, TimedOut, Unfinished};
 pub use join::Join;
 pub use seen::{AttachedTo, Clock, Holds, Source};
 pub use spans::{SpanGroup, SpanKind, SpanPart, Spans};
@@ -114,6 +114,9 @@ pub struct Process {
     /// Waits for other threads to end, the longest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joins: Vec<Join>,
+    /// If each of its threads waited when the run ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hung: Option<Hung>,
 }
 
 impl Process {
@@ -322,6 +325,16 @@ impl Lock {
     /// Whether one thread of many sleeps on it, that waits for a lock of the program's own making.
     pub(crate) fn is_sleepers(&self) -> bool {
         self.kind != Kind::Futex && self.like == Some(Like::Mutex)
+    }
+
+    /// Whether its waiters wait for a thread that has it, as far as is known, and not for work or an event.
+    pub(crate) fn is_held(&self) -> bool {
+        match self.kind {
+            Kind::Mutex | Kind::Spin | Kind::Annotated => true,
+            Kind::RwlockRead | Kind::RwlockWrite => true,
+            Kind::Semaphore | Kind::Condition | Kind::Futex => self.class == Class::Contention,
+            Kind::Barrier => false,
+        }
     }
 
     /// Whether a wakeup gives it back, as one does that ends the waiting for a lock of the program's own making.

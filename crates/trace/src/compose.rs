@@ -187,10 +187,12 @@ impl Writer {
         self.put_wide(at + offset_of!(Thread, asleep_since), thread.asleep_since.unwrap_or(0));
         if let Some(wants) = thread.wants {
             let deadline = if wants.has_deadline { layout::wants::DEADLINE } else { 0 };
+            let join = if wants.joined != 0 { layout::wants::JOIN } else { 0 };
+            self.put_wide(at + offset_of!(Thread, wants_end_of), wants.joined);
             self.put(at + offset_of!(Thread, wants), named(locks, wants.lock));
             self.put_wide(at + offset_of!(Thread, wants_since), wants.since);
             self.put(at + offset_of!(Thread, wants_stack), named(stacks, wants.stack));
-            self.put(at + offset_of!(Thread, wants_how), deadline);
+            self.put(at + offset_of!(Thread, wants_how), deadline | join);
         }
         for (lock, cell) in cells {
             let (entry, _) = self.entry(
@@ -325,8 +327,7 @@ mod tests {
             start_ticks: 110,
             ..Default::default()
         };
-        let wants =
-            WantsRecord { lock: 7, since: 300, stack: 1, shared: false, has_deadline: false };
+        let wants = WantsRecord { lock: 7, since: 300, stack: 1, ..WantsRecord::default() };
         let process = ProcessRecord {
             pid: 12,
             command: vec!["./a b".into(), "c".into()],

@@ -47,7 +47,7 @@ const _: () = {
         Process: next pid parent command_bytes start_ticks command threads locks stacks modules stack_index index
             wakes ended_by end_ticks filter spare;
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
-            asleep_since joined summed sums spare chain wants system_ns wants_since wants_stack wants_how
+            asleep_since joined summed sums wants_end_of chain wants system_ns wants_since wants_stack wants_how
             nested_lost nested reserved came_by handle log log_now log_parts spans;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
             waiters away next created first_taken generation signalled kind crossed passing sharing ended_by free began

@@ -224,8 +224,8 @@ pub struct Thread {
     pub summed: AtomicU32,
     /// How many of these there are.
     pub sums: AtomicU32,
-    /// Keeps the size a multiple of a unit.
-    pub spare: AtomicU64,
+    /// The handle of the thread for whose end it waits, if `wants_how` says that.
+    pub wants_end_of: AtomicU64,
     /// The holds that it waited for last; 0 before its first wait.
     pub chain: AtomicU32,
     /// The lock that it waits for, also if it has a slot in the list; read by no other thread.
@@ -264,6 +264,8 @@ pub mod wants {
     pub const SHARED: u32 = 1;
     /// Until a time at most.
     pub const DEADLINE: u32 = 2;
+    /// For the end of another thread, and not for a lock.
+    pub const JOIN: u32 = 4;
 }
 
 /// Values of [`Lock::kind`].

@@ -531,8 +531,10 @@ impl<'b> Lists<'b> {
     fn wants(&self, at: usize) -> Option<WantsRecord> {
         let (u32, u64) = (|field| self.view.u32(at + field), |field| self.view.u64(at + field));
         let how = u32(offset_of!(Thread, wants_how));
+        let is_join = how & layout::wants::JOIN != 0;
         let wants = WantsRecord {
-            lock: u32(offset_of!(Thread, wants)),
+            lock: if is_join { 0 } else { u32(offset_of!(Thread, wants)) },
+            joined: if is_join { u64(offset_of!(Thread, wants_end_of)) } else { 0 },
             since: u64(offset_of!(Thread, wants_since)),
             stack: u32(offset_of!(Thread, wants_stack)),
             shared: how & layout::wants::SHARED != 0,
@@ -540,7 +542,7 @@ impl<'b> Lists<'b> {
         };
         let is_current = u64(offset_of!(Thread, asleep_since)) == wants.since
             && u64(offset_of!(Thread, end_ticks)) == 0;
-        (wants.lock != 0 && is_current).then_some(wants)
+        ((wants.lock != 0 || is_join) && is_current).then_some(wants)
     }
 }
 

@@ -166,11 +166,13 @@ pub struct LoggedRecord {
     pub by_stack: u32,
 }
 
-/// A wait for a lock that is in progress when the record ends.
+/// A wait that is in progress when the record ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WantsRecord {
-    /// The lock: of a read-write lock, the writers' row.
+    /// The lock or other object: of a read-write lock, the writers' row; 0 if it waits for a thread's end.
     pub lock: Unit,
+    /// The handle of that thread; 0 if it waits for none.
+    pub joined: u64,
     /// When the call began, in ticks.
     pub since: u64,
     /// Its stack; 0 if unknown.

@@ -77,6 +77,38 @@ fn a_hang_is_followed_to_its_head() {
     assert!(stuck.clone().all(all_wait), "{:#?}", stuck.collect::<Vec<_>>());
 }
 
+/// A hang that is no deadlock: each thread's wait is shown, and the finding names what it is for.
+#[test]
+fn threads_that_wait_for_what_never_comes() {
+    for (how, object) in [
+        ("condition", "2 threads for a signal of condition #"),
+        ("barrier", "2 threads for the last to arrive at barrier #"),
+        ("semaphore", "2 threads for a post to semaphore #"),
+    ] {
+        let report = check_with("lost_signal", &[how], 128 + 14);
+        let texts = texts(&report);
+        let first = texts.first().map_or("", |text| &text[..]);
+        assert!(first.contains("all of its 3 threads have waited"), "{how}: {texts:#?}");
+        assert!(first.contains(object) && first.contains("wait_for_ever"), "{how}: {texts:#?}");
+        let process = &report["processes"][0];
+        assert_eq!(process["hung"]["threads"], 3, "{how}");
+        let threads = process["threads"].as_array().expect("threads").iter();
+        let (main, others): (Vec<&Value>, Vec<&Value>) =
+            threads.partition(|thread| thread["tid"] == process["pid"]);
+        let has = |thread: &Value, function: &str| {
+            let stack = thread["unfinished_stack"].as_array().expect("a stack");
+            stack.iter().any(|frame| frame["function"] == function)
+        };
+        assert!(has(main[0], "main") && others.iter().all(|thread| has(thread, "wait_for_ever")));
+        let joined = &main[0]["unfinished_join"];
+        assert!(others.iter().any(|thread| thread["tid"] == *joined), "{how}: {joined}");
+        let object = &others[0]["unfinished_object"];
+        assert!(object.is_u64() && others[0]["unfinished_lock"].is_null(), "{how}: {object}");
+    }
+    let report = check_with("lost_signal", &["busy"], 128 + 14);
+    assert!(report["processes"][0]["hung"].is_null() && texts(&report).is_empty());
+}
+
 #[test]
 fn rare_hold() {
     let report = check_with("rare_hold", &[], 0);

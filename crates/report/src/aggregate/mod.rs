@@ -190,11 +190,12 @@ fn parts(
         deadlocks = deadlocks::deadlocks(record, image, wall_ns, &waits, stacks);
     }
     let order = record.lock_order.then(|| order::order(image, &rows.units, stacks));
-    let threads = threads::rows(record, image, facts, is_last, &rows.units);
+    let threads = threads::rows(record, image, facts, is_last, &rows, stacks);
+    let hung = threads::hung(record, image, facts).filter(|_| is_last);
     let joins = joins::joins(record, image, &logs, stacks);
     let Rows { locks, followed, contended, .. } = rows;
     let (pid, command) = (image.pid, image.command.clone());
-    let process = Process { pid, command, locks, threads, joins };
+    let process = Process { pid, command, locks, threads, joins, hung };
     Parts { process, path, followed, deadlocks, order, contended }
 }
 
@@ -250,8 +251,11 @@ fn number(processes: &mut [Process]) {
             on.filter_map(|on| on.lock.as_mut()).for_each(|place| *place += first);
             lock.hung_behind.iter_mut().for_each(|head| head.lock += first);
         }
-        let wanted =
-            process.threads.iter_mut().filter_map(|thread| thread.unfinished_lock.as_mut());
+        let wanted = process
+            .threads
+            .iter_mut()
+            .flat_map(|thread| [&mut thread.unfinished_lock, &mut thread.unfinished_object]);
+        let wanted = wanted.flatten();
         wanted.for_each(|place| *place += first);
         first += process.locks.len() as u64;
     }

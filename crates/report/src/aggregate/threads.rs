@@ -1,20 +1,23 @@
 //! The threads of a run: the observer's figures at their end, completed by the kernel's.
 
+use super::locks::Rows;
+use super::stacks::Stacks;
 use crate::facts::Facts;
-use crate::run::{Process, Thread};
+use crate::run::{Hung, Process, Thread};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use uncontended_trace::reader::{ProcessRecord, Record, ThreadRecord};
 
 /// One row per thread of a process image. The kernel counts per process, so its figures, and threads that only it saw,
-/// belong to the last image. For now, a lock's number is its place among the rows, whose units these are.
+/// belong to the last image. For now, a lock's number is its place among the rows.
 pub(super) fn rows(
     record: &Record<'_>,
     image: &ProcessRecord,
     facts: &Facts,
     last: bool,
-    units: &[u32],
+    rows: &Rows,
+    stacks: &mut Stacks<'_>,
 ) -> Vec<Thread> {
-    let place: HashMap<u32, u64> = units.iter().copied().zip(0..).collect();
+    let place: HashMap<u32, usize> = rows.units.iter().copied().zip(0..).collect();
     let mut threads: BTreeMap<u32, Thread> = BTreeMap::new();
     if last {
         let counted = facts.threads.iter().filter(|counted| counted.pid == image.pid);
@@ -28,10 +31,38 @@ pub(super) fn rows(
         let unfinished_ns = unfinished_ns(record, seen, facts.wall_ns);
         thread.other_wait_ns = other_wait_ns(thread, unfinished_ns);
         thread.unfinished_wait_ns = Some(unfinished_ns).filter(|&ns| ns > 0);
-        let wanted = seen.wants.filter(|_| unfinished_ns > 0).map(|wants| wants.lock);
-        thread.unfinished_lock = wanted.and_then(|lock| place.get(&lock).copied());
+        if let Some(wants) = seen.wants.filter(|_| unfinished_ns > 0) {
+            let row = place.get(&wants.lock).copied();
+            let is_lock = row.is_some_and(|row| rows.locks[row].is_held());
+            let number = row.map(|row| row as u64);
+            (thread.unfinished_lock, thread.unfinished_object) =
+                if is_lock { (number, None) } else { (None, number) };
+            thread.unfinished_join = joined(image, wants.joined);
+            thread.unfinished_stack = stacks.frames(wants.stack);
+        }
     }
     threads.into_values().collect()
+}
+
+/// That each thread of `image` that had not ended waited when the run did, if its process had not ended.
+pub(super) fn hung(record: &Record<'_>, image: &ProcessRecord, facts: &Facts) -> Option<Hung> {
+    let wall_ns = facts.wall_ns;
+    let seen: HashSet<u32> = image.threads.iter().map(|thread| thread.tid).collect();
+    let mut counted = facts.threads.iter().filter(|counted| counted.pid == image.pid);
+    if counted.any(|counted| !seen.contains(&counted.thread.tid)) {
+        return None;
+    }
+    let alive = image.threads.iter().filter(|thread| thread.end_ticks == 0);
+    let waited = alive.map(|thread| unfinished_ns(record, thread, wall_ns));
+    let waited: Vec<u64> = waited.collect();
+    let since_ns = waited.iter().copied().min().filter(|&ns| ns > 0 && image.end_ticks == 0)?;
+    Some(Hung { threads: waited.len() as u64, since_ns })
+}
+
+/// The thread with this handle: of several, the one that has not ended.
+fn joined(image: &ProcessRecord, handle: u64) -> Option<u32> {
+    let of_handle = image.threads.iter().filter(|thread| thread.handle == handle && handle != 0);
+    of_handle.max_by_key(|thread| thread.end_ticks == 0).map(|thread| thread.tid)
 }
 
 /// Adds the waiting of threads, by their numbers, at the locks of a process.
@@ -121,6 +152,7 @@ pub(super) fn unobserved(facts: &Facts, observed: &HashSet<u32>) -> Vec<Process>
         locks: Vec::new(),
         threads,
         joins: Vec::new(),
+        hung: None,
     })
     .collect()
 }

@@ -6,22 +6,17 @@
 
 use super::Subject;
 use super::rules::Said;
-use crate::deadlocks::named;
-use crate::rows::{callers, code, place};
-use crate::run::{Head, Kind, Lock, Unfinished};
+use crate::deadlocks::{self, named};
+use crate::hangs::{self, Group, is_long};
+use crate::rows::{callers, code, code_in, place};
+use crate::run::{Finding, Head, Kind, Lock, Process, RunReport, Unfinished};
 use crate::terminal::several;
 use uncontended_figures::duration;
-
-/// A shorter wait might have ended a moment later.
-const STUCK_NS: u64 = 1_000_000_000;
-/// The share of the run that the wait must take.
-const STUCK_SHARE: f64 = 0.1;
 
 /// Threads waited, for long, for a lock that another held.
 pub(super) fn unfinished(subject: &Subject) -> Option<Said> {
     let left = subject.lock.unfinished?;
-    let share = left.longest_ns as f64 / subject.wall_ns.max(1) as f64;
-    if left.longest_ns < STUCK_NS || share < STUCK_SHARE {
+    if !is_long(left.longest_ns, subject.wall_ns) {
         return None;
     }
     let Some((holder, held_ns)) = left.holder.zip(left.held_ns) else {
@@ -107,4 +102,77 @@ fn of_head(subject: &Subject, left: Unfinished, head: &Head) -> String {
 pub(super) fn is_said(lock: &Lock, others: &[u64]) -> bool {
     let head = lock.hung_behind.as_ref().filter(|head| head.through > 0 && head.lock != lock.id);
     head.is_some_and(|head| others.contains(&head.lock))
+}
+
+/// The name of the rule about processes that hang.
+pub(super) const RULE: &str = "hang";
+/// How many waits the sentence names.
+const NAMED: usize = 3;
+
+/// A finding for each process that hung for what no deadlock and no lock of `said` explains.
+pub(super) fn find(report: &RunReport, said: &[u64]) -> Vec<Finding> {
+    let explained = |process: &&Process| {
+        let is_said = |lock: &Lock| said.contains(&lock.id);
+        report.deadlocks.iter().any(|deadlock| deadlock.pid == process.pid)
+            || process.locks.iter().any(is_said)
+    };
+    let unexplained = report.processes.iter().filter(|process| !explained(process));
+    unexplained.filter_map(|process| hang(report, process)).collect()
+}
+
+fn hang(report: &RunReport, process: &Process) -> Option<Finding> {
+    let hung = hangs::hung(process, report.wall_ns)?;
+    let groups = hangs::groups(report, process);
+    let is_join = |group: &&Group| group.threads[0].unfinished_join.is_some();
+    let waits = groups.iter().filter(|group| !is_join(group)).take(NAMED);
+    let waits: Vec<String> = waits.map(|group| of_group(report, group)).collect();
+    let first = groups.first()?.threads.first()?;
+    let who = match hung.threads {
+        1 => "its only thread has waited".to_owned(),
+        2 => "both of its threads have waited".to_owned(),
+        threads => {
+            format!("all of its {} threads have waited", uncontended_figures::count(threads))
+        }
+    };
+    let which = match report.processes.len() {
+        1 => "the program".to_owned(),
+        _ => format!("process {}", process.pid),
+    };
+    let for_what = if waits.is_empty() { String::new() } else { format!(": {}", waits.join("; ")) };
+    let object = first
+        .unfinished_object
+        .and_then(|id| deadlocks::find(report, id))
+        .map(|(_, lock)| lock.kind);
+    let advice = match object {
+        Some(Kind::Condition) => {
+            "; see whether the signal came before the wait, or what is waited for was set without one"
+        }
+        _ => "",
+    };
+    Some(Finding {
+        rule: RULE.to_owned(),
+        text: format!(
+            "{which} hung: {who} for at least {}{for_what}{advice}",
+            duration(hung.since_ns)
+        ),
+        lock: first.unfinished_object.or(first.unfinished_lock),
+        wait_share: None,
+        evidence: [("threads", hung.threads as f64), ("since_ns", hung.since_ns as f64)]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into(),
+    })
+}
+
+fn of_group(report: &RunReport, group: &Group) -> String {
+    let first = group.threads[0];
+    let site = callers(group.stack()).next().or(group.stack().first());
+    let wanted = hangs::wanted(report, first);
+    let at = site.map(|site| code_in(site, Some(group.stack())));
+    let at =
+        at.filter(|at| !wanted.contains(at)).map_or_else(String::new, |at| format!(" in {at}"));
+    let who = match group.threads.len() {
+        1 => named(first.tid, &first.name),
+        threads => format!("{threads} threads"),
+    };
+    format!("{who} for {wanted}{at}")
 }

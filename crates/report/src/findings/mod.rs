@@ -91,7 +91,8 @@ pub fn find(report: &RunReport) -> Vec<Finding> {
     let mut chosen = chosen(claims);
     say_once(&mut chosen);
     let of_locks = chosen.into_iter().map(|claim| finding(report, claim));
-    let first = deadlock::find(report).chain(unseen::find(report));
+    let first =
+        deadlock::find(report).chain(hung::find(report, &hangs)).chain(unseen::find(report));
     // A deadlock to come is worth more than the fifth of what costs time.
     let last = order::find(report);
     first.chain(of_locks).take(MOST - usize::from(last.is_some())).chain(last).collect()
@@ -329,7 +330,7 @@ pub(crate) const TRY: &str =
 /// quotes if it has several words, and has none if they would have to be nested. Of a program that hangs and of locks
 /// that were not seen there is nothing to try.
 pub fn tried_by(report: &RunReport) -> Option<String> {
-    let untried = [UNFINISHED, deadlock::RULE, order::RULE];
+    let untried = [UNFINISHED, deadlock::RULE, hung::RULE, order::RULE];
     let hangs = |finding: &Finding| untried.contains(&&*finding.rule);
     let advises = |finding: &Finding| finding.lock.is_some() && !hangs(finding);
     let line = crate::terminal::command_line(&report.command);

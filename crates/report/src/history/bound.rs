@@ -151,6 +151,7 @@ fn part(process: &Process, named: &HashSet<u64>, threads: usize) -> Process {
         locks,
         threads: of_kept.cloned().chain(sum).collect(),
         joins: process.joins.iter().take(threads).cloned().collect(),
+        hung: process.hung,
     }
 }
 
@@ -164,6 +165,7 @@ fn others(processes: &[&Process]) -> Process {
         locks: sums(0, locks),
         threads: vec![sum_of_threads(&threads)],
         joins: Vec::new(),
+        hung: None,
     }
 }
 
@@ -245,6 +247,9 @@ fn sum_of_threads(threads: &[&Thread]) -> Thread {
         joined_ns: sum(|thread| thread.joined_ns),
         unfinished_wait_ns: sum(|thread| thread.unfinished_wait_ns),
         unfinished_lock: None,
+        unfinished_object: None,
+        unfinished_join: None,
+        unfinished_stack: Vec::new(),
         other_wait_ns: sum(|thread| thread.other_wait_ns),
     }
 }

@@ -3,6 +3,7 @@
 use super::{Page, flame, list, sections, stacks, timeline};
 use crate::deadlocks::{remark, title};
 use crate::findings::{TRY, none, tried_by};
+use crate::hangs;
 use crate::inversions::{self, seen};
 use crate::rows;
 use crate::run::RunReport;
@@ -95,11 +96,14 @@ fn culprits(mut page: Page, report: &RunReport) -> Page {
     page
 }
 
-/// The cycles of waits, and those that the order of the locks allows.
+/// The cycles of waits, the waits that had not ended, and the cycles that the order of the locks allows.
 fn deadlocks(mut page: Page, report: &RunReport) -> Page {
     for deadlock in &report.deadlocks {
         let content = stacks::deadlock(report, deadlock);
         page = page.section(title(deadlock), remark(deadlock), &content);
+    }
+    if let Some(content) = stacks::still_waiting(report) {
+        page = page.section(hangs::TITLE, hangs::remark(report), &content);
     }
     for inversion in report.lock_order.iter().flat_map(|order| &order.inversions) {
         let content = stacks::inversion(report, inversion);

@@ -1,6 +1,7 @@
 //! The worst cases of a row with the stacks of all threads involved.
 
 use crate::deadlocks::{behind, holder, waits};
+use crate::hangs;
 use crate::inversions::{advice, held, taken};
 use crate::rows::{Row, function, source};
 use crate::run::{Deadlock, Distribution, Frame, Inversion, RunReport};
@@ -43,6 +44,9 @@ pub(super) fn worst(row: &Row) -> Markup {
     }
 }
 
+/// How many stacks of threads that still waited are shown.
+const GROUPS: usize = 20;
+
 /// A deadlock: each thread with the stacks of its wait and of the acquisition that it waits for.
 pub(super) fn deadlock(report: &RunReport, deadlock: &Deadlock) -> Markup {
     html! {
@@ -54,6 +58,22 @@ pub(super) fn deadlock(report: &RunReport, deadlock: &Deadlock) -> Markup {
         }
         @if let Some(behind) = behind(deadlock) { p class="remark" { (behind) } }
     }
+}
+
+/// What threads waited for when the run ended, if that kept them from going on.
+pub(super) fn still_waiting(report: &RunReport) -> Option<Markup> {
+    let of_all = report.processes.iter().flat_map(|process| hangs::groups(report, process));
+    let groups: Vec<hangs::Group<'_>> = of_all.collect();
+    let more = groups.iter().skip(GROUPS).map(|group| group.threads.len()).sum::<usize>();
+    (!groups.is_empty()).then(|| {
+        html! {
+            @for group in groups.iter().take(GROUPS) {
+                (stack(&group.waits(report), group.stack()))
+                @if group.stack().is_empty() { div class="remark" { (group.waits(report)) " code not recorded" } }
+            }
+            @if more > 0 { p class="remark" { "… and " (more) " more threads" } }
+        }
+    })
 }
 
 /// A lock order inversion: each thread with the stacks of both acquisitions.

@@ -25,6 +25,15 @@ impl TimedOut {
     }
 }
 
+/// That each thread of a process waited when the run ended, for locks, other objects or each other's ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hung {
+    /// How many.
+    pub threads: u64,
+    /// How long the last one to begin had waited.
+    pub since_ns: u64,
+}
+
 /// Waits for a lock that were still in progress when the run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Unfinished {

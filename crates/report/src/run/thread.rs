@@ -1,5 +1,6 @@
 //! A thread of a run, and where its time went.
 
+use super::Frame;
 use serde::{Deserialize, Serialize};
 
 /// One thread.
@@ -46,6 +47,15 @@ pub struct Thread {
     /// The lock that it was for; none if it was for another object, or for another thread's end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished_lock: Option<u64>,
+    /// The condition, barrier, semaphore or futex that it was for, if that is no lock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished_object: Option<u64>,
+    /// The thread whose end it was for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished_join: Option<u32>,
+    /// Its stack, innermost frame first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished_stack: Vec<Frame>,
     /// The rest of its life: it neither ran, nor was runnable, nor was in a wait that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_wait_ns: Option<u64>,

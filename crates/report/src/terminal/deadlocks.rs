@@ -1,8 +1,10 @@
-//! Deadlocks, each thread with the stacks of its wait and of the acquisition that it waits for.
+//! Deadlocks, each thread with the stacks of its wait and of the acquisition that it waits for; and what other threads
+//! still waited for.
 
 use super::worst::lines;
 use super::{Options, Paint, heading};
 use crate::deadlocks::{behind, holder, remark, title, waits};
+use crate::hangs;
 use crate::run::{Deadlock, RunReport};
 use uncontended_figures::text::wrap;
 
@@ -32,4 +34,30 @@ fn block(report: &RunReport, deadlock: &Deadlock, options: &Options, paint: Pain
     }
     let behind = behind(deadlock).map(|behind| wrap(&behind, "  ", options.width));
     text + &behind.unwrap_or_default()
+}
+
+/// How many stacks of threads that still waited are shown.
+const GROUPS: usize = 5;
+
+/// What threads waited for when the run ended, if that kept them from going on.
+pub(super) fn still_waiting(report: &RunReport, options: &Options, paint: Paint) -> String {
+    let of_all = report.processes.iter().flat_map(|process| hangs::groups(report, process));
+    let groups: Vec<hangs::Group<'_>> = of_all.collect();
+    if groups.is_empty() {
+        return String::new();
+    }
+    let mut text = heading(hangs::TITLE, hangs::remark(report), options, paint);
+    for group in groups.iter().take(GROUPS) {
+        text.push_str(&wrap(&group.waits(report), "  ", options.width));
+        text.push_str(&lines(group.stack(), options));
+        if group.stack().is_empty() {
+            text.push_str("    code not recorded\n");
+        }
+    }
+    let rest = groups.iter().skip(GROUPS).map(|group| group.threads.len()).sum::<usize>();
+    if rest > 0 {
+        let more = super::several(rest as u64, "more thread waits", "more threads wait");
+        text.push_str(&format!("  … and {more}\n"));
+    }
+    text
 }

@@ -56,6 +56,7 @@ pub fn render(report: &RunReport, options: &Options) -> String {
     let rows = rows::rows(report);
     let mut text = head(report, options, paint);
     text.push_str(&deadlocks::deadlocks(report, options, paint));
+    text.push_str(&deadlocks::still_waiting(report, options, paint));
     text.push_str(&inversions::inversions(report, options, paint));
     text.push_str(&culprits::culprits(report, options, paint));
     text.push_str(&spans::spans(report, options, paint));

@@ -53,7 +53,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
 
 /// A process of that run.
 pub(crate) fn process(pid: u32, locks: Vec<Lock>, threads: Vec<Thread>) -> Process {
-    Process { pid, command: vec!["program".to_owned()], locks, threads, joins: vec![] }
+    Process { pid, command: vec!["program".to_owned()], locks, threads, joins: vec![], hung: None }
 }
 
 /// A frame with a function and a line.
@@ -145,11 +145,10 @@ pub(crate) fn thread(tid: u32, name: &str) -> Thread {
         migrations: Some(3),
         blocked: Some(157),
         joined_ns: None,
-        unfinished_wait_ns: None,
-        unfinished_lock: None,
         wait_ns: Some(300 * MS),
         contention_wait_ns: Some(280 * MS),
         other_wait_ns: Some(1_973 * MS),
+        ..Thread::default()
     }
 }
 
