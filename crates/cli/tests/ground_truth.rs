@@ -424,6 +424,7 @@ fn stuck_behind_the_dead() {
     let report = check_killed("stuck_behind_the_dead");
     let text = report["findings"][0]["text"].as_str().unwrap();
     assert!(text.contains(", which has ended, had held it for"), "{text}");
+    assert!(text.contains(", which it took in die_holding"), "{text}");
 }
 
 #[test]

@@ -2,9 +2,10 @@
 //!
 //! # Contract
 //! From [`begin`] or [`begin_join`] to [`end`] the thread's entry names the lock or other object, the side, the call
-//! and whether it has a deadline; or the thread whose end it waits for. Only the thread writes this, and no other thread reads it: it is for the reader of the record, who finds cycles in it. A
-//! thread that leaves the call by a jump leaves it there; `wants_since` then differs from `asleep_since` as soon as the
-//! thread sleeps again, or a hold of the thread began later.
+//! and whether it has a deadline; or the thread whose end it waits for. Only the thread writes this, and no other
+//! thread reads it: it is for the reader of the record, who finds cycles in it. A thread that leaves the call by a jump
+//! leaves it there; `wants_since` then differs from `asleep_since` as soon as the thread sleeps again, or a hold of the
+//! thread began later.
 //! # Evidence
 //! `tests/places.rs`; `tests/programs`: `deadlock.c`.
 

@@ -31,6 +31,7 @@ pub struct Column {
     title: Cow<'static, str>,
     fit: Fit,
     goes: u8,
+    least: usize,
 }
 
 /// The alignment of a column.
@@ -44,7 +45,7 @@ enum Fit {
 
 impl Column {
     const fn new(title: &'static str, fit: Fit) -> Column {
-        Column { group: "", title: Cow::Borrowed(title), fit, goes: 0 }
+        Column { group: "", title: Cow::Borrowed(title), fit, goes: 0, least: ELASTIC_LEAST }
     }
 
     /// A column of words, aligned left.
@@ -69,6 +70,13 @@ impl Column {
     #[must_use]
     pub fn titled(title: String) -> Column {
         Column { title: Cow::Owned(title), ..Column::figure("") }
+    }
+
+    /// Cuts the elastic column to less than `width` only when no other column can be dropped.
+    #[must_use]
+    pub const fn least(mut self, width: usize) -> Column {
+        self.least = width;
+        self
     }
 
     /// Puts the column into a group, whose name is shown above the titles of adjacent columns.
@@ -205,7 +213,7 @@ impl Table {
             if total <= limit {
                 return (kept, widths);
             }
-            let slack = elastic.map_or(0, |at| widths[at].saturating_sub(ELASTIC_LEAST));
+            let slack = elastic.map_or(0, |at| widths[at].saturating_sub(columns[at].least));
             let may_go = kept.iter().copied().filter(|&at| columns[at].goes > 0);
             let go = may_go.max_by_key(|&at| columns[at].goes);
             match (elastic, go) {
@@ -309,6 +317,19 @@ mod tests {
         );
         assert!(narrow.lines().all(|line| width(line) <= 34), "{narrow}");
         assert!(shown(3).contains("1.23 s"));
+    }
+
+    #[test]
+    fn other_columns_go_before_an_elastic_one_is_cut_below_its_least() {
+        let shown = |limit: usize| {
+            let columns = [Column::figure("total").goes(1), Column::elastic("where").least(40)];
+            let mut table = Table::new(columns.into());
+            table.row(["1.23 s", "a_function_with_a_long_name queue.c:120"]);
+            table.text(limit, Paint::default()).lines().nth(1).unwrap().to_owned()
+        };
+        assert_eq!(shown(47), "1.23 s  a_function_with_a_long_name queue.c:120");
+        assert_eq!(shown(46), "a_function_with_a_long_name queue.c:120");
+        assert_eq!(shown(38), "a_function_with_a_long_na… queue.c:120");
     }
 
     #[test]

@@ -235,6 +235,15 @@ pub(crate) fn is_match(text: &str, pattern: &str) -> bool {
     text.ends_with(end)
 }
 
+/// A line of code: a compiler may have made several addresses of it. Without a name, the address.
+pub(crate) fn line(frame: &Frame) -> Frame {
+    let mut line = frame.clone();
+    if line.function.is_some() && line.line.is_some() {
+        line.address.clear();
+    }
+    line
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

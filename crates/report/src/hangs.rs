@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //! A thread is shown if it waited for long: for a lock that a thread holds, or for anything if its whole process hung.
-//! Idle workers of a program that goes on are not. A thread of a deadlock is shown there. Threads that waited for the
-//! same in the same code are one group; those that wait for others to end come last.
+//! Idle workers of a program with other work are not. A thread of a deadlock is shown there. Threads that waited for
+//! the same in the same code are one group; those that wait for others to end come last.
 
 use crate::deadlocks::{find, lock, named};
 use crate::run::{Frame, Hung, Kind, Process, RunReport, Thread};
@@ -36,7 +36,7 @@ impl Group<'_> {
         self.threads.first().map_or(&[], |first| &first.unfinished_stack)
     }
 
-    /// Who waits for what, and how long: the title of the stack.
+    /// What they wait for, and how long: the title of the stack.
     pub(crate) fn waits(&self, report: &RunReport) -> String {
         let [first, others @ ..] = &self.threads[..] else { return String::new() };
         let long = duration(first.unfinished_wait_ns.unwrap_or(0));
@@ -46,6 +46,18 @@ impl Group<'_> {
         };
         format!("{who} for {} in", wanted(report, first))
     }
+}
+
+/// The thread that holds the lock for which a group waits, in words, and where that took it if it is known.
+pub(crate) fn holder<'r>(report: &'r RunReport, group: &Group) -> Option<(String, &'r [Frame])> {
+    let (_, lock) = find(report, group.threads.first()?.unfinished_lock?)?;
+    let left = lock.unfinished?;
+    let (tid, held_ns) = (left.holder?, left.held_ns?);
+    let ended = if left.holder_ended { ", which has ended" } else { "" };
+    let head = lock.hung_behind.as_ref().filter(|head| head.through == 0 && head.tid == tid);
+    let (name, taken) = head.map_or(("", &[][..]), |head| (&head.name, &head.taken));
+    let took = if taken.is_empty() { "" } else { ", and was taken in" };
+    Some((format!("held for {} by {}{ended}{took}", duration(held_ns), named(tid, name)), taken))
 }
 
 /// What a thread waited for.

@@ -10,7 +10,7 @@
 
 use crate::aggregate::{Bucket, distribution};
 use crate::code::base;
-use crate::run::{Class, Distribution, Frame, Kind, Like, Lock, RunReport, TimedOut};
+use crate::run::{Class, Distribution, Frame, Kind, Like, Lock, Process, RunReport, TimedOut};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use uncontended_figures::text::clean;
 
@@ -105,8 +105,14 @@ impl Row<'_> {
         Some(idle.fold(0, u64::saturating_add) as f64 / wait_ns as f64)
     }
 
-    /// The share of its calls that had to wait, or still waited; none if there were no calls.
+    /// How often it was taken; none of a futex, of which only the waits are seen.
+    pub fn taken(&self) -> Option<u64> {
+        (self.kind() != Kind::Futex).then_some(self.acquisitions)
+    }
+
+    /// The share of its calls that had to wait, or still waited; none if there were no calls, or not all are seen.
     pub fn blocked_share(&self) -> Option<f64> {
+        self.taken()?;
         let waiting = self.unfinished.map_or(0, |(count, _)| count);
         let [blocked, calls] = [self.blocked, self.attempts].map(|of| of.saturating_add(waiting));
         (calls > 0).then(|| blocked as f64 / calls as f64)
@@ -223,6 +229,20 @@ fn share_of_all(report: &RunReport, row: &Row, homes: &BTreeSet<usize>) -> Optio
     let lived_ns = uses.map(|(_, process)| process.lived_ns(report.wall_ns));
     let lived_ns = lived_ns.fold(0, u64::saturating_add).max(1);
     Some(row.wait_total() as f64 / lived_ns as f64)
+}
+
+/// How many locks a report has: a read-write lock is one, and has two entries.
+pub fn locks(report: &RunReport) -> u64 {
+    let of = |process: &Process| {
+        let sides = process.locks.iter().filter(|lock| lock.kind == Kind::RwlockRead);
+        let sides: HashSet<(&str, u32)> =
+            sides.map(|lock| (lock.address.as_str(), lock.life)).collect();
+        let is_second = |lock: &&Lock| {
+            lock.kind == Kind::RwlockWrite && sides.contains(&(lock.address.as_str(), lock.life))
+        };
+        process.locks.len() - process.locks.iter().filter(is_second).count()
+    };
+    report.processes.iter().map(of).sum::<usize>() as u64
 }
 
 /// The order of the locks of a row, by the first of which it is called.

@@ -86,7 +86,10 @@ pub const TERMS: &[Group] = &[
                 "where",
                 "the code that created the lock or, if that is unknown, the code that first took it",
             ),
-            ("taken", "all acquisitions"),
+            (
+                "taken",
+                "all acquisitions; – where only waits are seen (locks made of futexes, as Rust's and C++20's)",
+            ),
             ("blocked", "the share of calls that did not get the lock at the first try"),
             (
                 "slept",

@@ -380,8 +380,8 @@ fn code_is_not_blamed_where_cpus_were_missing() {
     let late = contended(&[25 * MS; 30], &[20 * MS; 10], &[2 * MS; 500]);
     for (row, words) in [
         (long.clone(), "or the holder lost its CPU"),
-        (long, "were runnable but not running for 75.0 % of the time they could have run"),
-        (late, "; the program's threads were runnable"),
+        (long, "its threads had no CPU for 75.0 % of the time in which they wanted one"),
+        (late, "; its threads had no CPU"),
     ] {
         let mut report = run(&["program"]);
         let hungry =
@@ -415,8 +415,8 @@ fn one_writer_and_a_queue_would_do() {
         row.owner_changes = Some(changes);
         row
     };
-    speaks(vec![changing(12_200)], "61.0 % of its 20.0 k acquisitions change owner");
-    not_said(vec![changing(8_000)], "change owner");
+    speaks(vec![changing(12_200)], "61.0 % of its 20.0 k acquisitions came after another thread's");
+    not_said(vec![changing(8_000)], "after another thread");
 }
 
 #[test]

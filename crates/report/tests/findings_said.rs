@@ -46,7 +46,7 @@ fn a_lock_off_the_path_is_no_bottleneck() {
         assert!(!off_path.contains(words) && off_path.contains(off), "{off_path}");
         assert!(!off_path.contains("bottleneck"), "{off_path}");
         // Where nothing makes the run shorter, it may be of fixed length.
-        let fixed = "that hardly makes the run shorter, but one of fixed length gets more done";
+        let fixed = "that hardly makes the run shorter, but a program that runs for a fixed time gets more done";
         let words = words.trim_start_matches("it is the bottleneck; ");
         let (on, none) = (
             found_by(RankedBy::Wait, 500 * MS, row.clone()),
@@ -109,7 +109,7 @@ fn a_lack_of_cpus_is_said_once() {
     let texts: Vec<String> = find(&report).into_iter().map(|finding| finding.text).collect();
     let times = |words: &str| texts.iter().filter(|text| text.contains(words)).count();
     assert_eq!(texts.len(), 3, "{texts:#?}");
-    assert_eq!(times("were runnable but not running for 75.0 %"), 1, "{texts:#?}");
+    assert_eq!(times("its threads had no CPU for 75.0 %"), 1, "{texts:#?}");
     assert_eq!(times("its threads lacked CPUs, as said above"), 2, "{texts:#?}");
 }
 
@@ -121,7 +121,7 @@ fn waiting_for_a_cpu_is_not_a_culprit() {
         render(report, &Options { top: 3, colour: false, width: 200, utf8: true })
     };
     let said = text(&report);
-    let words = "For 19.4 % of that waiting (210 ms), #1 stood idle: the waiters had been woken, but got no CPU.";
+    let words = "For 19.4 % of that waiting (210 ms), #1 stood idle: the waiters had been woken, but did not run yet. More threads than CPUs";
     assert!(said.contains(words) && !said.contains("#1 stood idle: no CPU"), "{said}");
     let lock = &mut report.processes[0].locks[0];
     lock.idle_causes = Some(IdleCauses {
@@ -130,8 +130,12 @@ fn waiting_for_a_cpu_is_not_a_culprit() {
         ..IdleCauses::default()
     });
     let said = text(&report).split_whitespace().collect::<Vec<_>>().join(" ");
-    let on = "got no CPU; 75.0 % of that time ended on the CPU on which the lock had been released: its thread, or another, ran on there.";
+    let on = "did not run yet; 75.0 % of that time ended on the CPU on which the lock had been released: its thread, or another, ran on there.";
     assert!(said.contains(on), "{said}");
+    // Of short intervals, no lack of CPUs is the cause.
+    let lock = &mut report.processes[0].locks[0];
+    lock.idle_ns = times(&[90 * US; 2_000]);
+    assert!(text(&report).contains("It takes that long to wake a thread that sleeps"));
     let lock = &mut report.processes[0].locks[0];
     lock.idle_causes = None;
     lock.worst_idle.as_mut().unwrap().cause = IdleCause::Barged;

@@ -135,20 +135,35 @@ fn waiting_without_a_culprit_is_said() {
     assert!(!shown(&[0.5, 0.453125]).contains("of that waiting"));
 }
 
-/// A run that hardly waits for locks is not left with culprits alone.
+fn about_a_lock() -> Finding {
+    let (rule, text) = ("long-hold".to_owned(), "held for long".to_owned());
+    Finding { rule, text, lock: Some(1), wait_share: None, evidence: Default::default() }
+}
+
+/// A run that hardly waits for locks has no culprits, unless a finding or the question is about one.
 #[test]
 fn little_waiting_is_called_so() {
-    let shown = |times: u64| {
+    let of = |times: u64, change: fn(&mut RunReport)| {
         let mut report = sort();
+        change(&mut report);
         let locks = report.processes.iter().flat_map(|process| &process.locks);
         let contended = locks.filter(|lock| matches!(lock.class, Class::Contention | Class::Gate));
         let waits = contended.filter_map(|lock| lock.wait_ns.as_ref());
         report.wall_ns = times * waits.map(|wait| wait.total).sum::<u64>();
         render(&report, &Options { width: 200, ..plain() })
     };
+    let none = "Culprits  none: without all waiting at contended locks, 1.08 s, the run would be 4.00 % shorter at most\n";
+    let shown = of(25, |_| ());
+    assert!(shown.contains(none), "{shown}");
+    assert!(!of(20, |_| ()).contains("Culprits  none"), "5 % of the run");
     let little = ", 4.00 % of the run: without it, the run would be shorter by that at most.";
-    assert!(shown(25).contains(little), "{}", shown(25));
-    assert!(!shown(20).contains("All waiting at these locks"), "5 % of the run");
+    for change in [
+        |report: &mut RunReport| report.only = Some("queue".to_owned()),
+        |report: &mut RunReport| report.findings = vec![about_a_lock()],
+    ] {
+        let shown = of(25, change);
+        assert!(!shown.contains(none) && shown.contains(little), "{shown}");
+    }
 }
 
 /// Two threads in a cycle, a reader behind a waiting writer, and a wait with a deadline.

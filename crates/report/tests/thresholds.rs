@@ -76,7 +76,7 @@ fn an_owner_that_changes() {
     row.hold_ns = figures(10_000, 100 * MS, 10 * US, 11 * US);
     ends_with(
         &row,
-        "acquisitions change owner",
+        "acquisitions came after another thread's",
         &[
             |row| row.owner_changes = Some(4_999),
             |row| (row.acquisitions, row.owner_changes) = (9_999, Some(9_999)),
@@ -90,7 +90,7 @@ fn an_owner_that_changes() {
     );
     rests_on(
         &Lock { owner_changes: Some(7_500), threads: 3, ..row.clone() },
-        "acquisitions change owner",
+        "acquisitions came after another thread's",
         &[
             ("owner_change_share", 0.75),
             ("acquisitions", 10e3),
@@ -101,7 +101,7 @@ fn an_owner_that_changes() {
     // Or else without four waits of 50 ms.
     let of_tail = |fourth| {
         let row = Lock { wait_ns: long(10, 200 * MS, 10 * US, 50 * MS, fourth), ..row.clone() };
-        any_says(&of_run(100_000 * MS, &[row], &[]), "acquisitions change owner")
+        any_says(&of_run(100_000 * MS, &[row], &[]), "acquisitions came after another thread's")
     };
     assert!(of_tail(50 * MS) && !of_tail(50 * MS - 1));
 }
@@ -231,7 +231,7 @@ fn a_lock_that_is_idle_for_long() {
         ("idle_share_of_wait", 0.1),
     ];
     rests_on(&row, words, &evidence);
-    lacks_cpus(&row, words, &evidence, "; the program's threads were runnable");
+    lacks_cpus(&row, words, &evidence, "; its threads had no CPU");
 
     // More than half of the idle time names the cause.
     type Causes = fn(u64) -> [u64; 3];
@@ -253,7 +253,7 @@ fn a_lock_that_is_idle_for_long() {
     let causes = IdleCauses { barged_ns: 40 * MS, ..IdleCauses::default() };
     let barged = Lock { idle_causes: Some(causes), ..row };
     let found = of_run(WALL_NS, &[barged], &[ran(7, 500, 100), ran(8, 200, 200)]);
-    assert!(any_says(&found, "did not wait take it") && !any_says(&found, "were runnable"));
+    assert!(any_says(&found, "did not wait take it") && !any_says(&found, "had no CPU"));
 }
 
 #[test]

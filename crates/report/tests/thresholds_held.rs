@@ -138,7 +138,7 @@ fn much_waiting() {
         ("idle_share_of_wait", 0.25),
     ];
     rests_on(&row, words, &evidence);
-    lacks_cpus(&row, words, &evidence, "; the program's threads were runnable");
+    lacks_cpus(&row, words, &evidence, "; its threads had no CPU");
     // Free for half of the wait.
     row.idle_ns = long(7, 50 * MS, US, 2 * US, US);
     ends_with(&row, "of that wait it was free", &[|row| idle(row).total -= 1]);

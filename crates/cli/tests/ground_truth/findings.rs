@@ -77,7 +77,7 @@ fn a_hang_is_followed_to_its_head() {
     assert!(stuck.clone().all(all_wait), "{:#?}", stuck.collect::<Vec<_>>());
 }
 
-/// A hang that is no deadlock: each thread's wait is shown, and the finding names what it is for.
+/// A hang without a deadlock: each thread's wait is shown, and the finding names what it is for.
 #[test]
 fn threads_that_wait_for_what_never_comes() {
     for (how, object) in [

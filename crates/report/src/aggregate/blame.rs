@@ -5,7 +5,7 @@
 //!     booked but no total; so the pieces are bounded by it.
 
 use super::stacks::Stacks;
-use crate::code::Skipped;
+use crate::code::{Skipped, line};
 use crate::run::{Blame, Blamed, BlamedKind, Frame, Lock, Process, WaitedIn};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -236,15 +236,6 @@ fn holding(acquisition: &[Frame], release: &[Frame], skipped: &Skipped) -> Optio
     let outwards = inlined.iter().skip_while(|&frame| Some(frame) != first);
     let mut both = outwards.filter(|a| release.iter().any(|b| is_in(a, b)));
     both.next().or(first).cloned()
-}
-
-/// A line of code: a compiler may have made several addresses of it. Without a name, the address.
-pub(super) fn line(frame: &Frame) -> Frame {
-    let mut line = frame.clone();
-    if line.function.is_some() && line.line.is_some() {
-        line.address.clear();
-    }
-    line
 }
 
 /// Pieces of one kind and line become one; the greatest waiting comes first.

@@ -129,7 +129,7 @@ impl<'a> Last<'a> {
         let readers = readers.map(|lock| (lock.address, lock.unit)).collect();
         let mut held: HashMap<u32, Vec<_>> = HashMap::new();
         let mut latest = vec![0; image.threads.len()];
-        for (at, thread) in image.threads.iter().enumerate().filter(|(_, t)| t.end_ticks == 0) {
+        for (at, thread) in image.threads.iter().enumerate() {
             for &place in &thread.cells {
                 let Some(hold) = record.hold(place) else { continue };
                 latest[at] = latest[at].max(hold.since.unwrap_or(0));

@@ -9,10 +9,10 @@
 //! # Evidence
 //! The tests below; `tests/programs`: `holder_waits.c`.
 
-use super::blame::line;
 use super::locks::Rows;
 use super::path::Logs;
 use super::stacks::Stacks;
+use crate::code::line;
 use crate::run::{Frame, HoldersWaited, Kind, WaitedOn};
 use std::cmp::Reverse;
 use std::collections::HashMap;

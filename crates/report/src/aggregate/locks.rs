@@ -303,7 +303,7 @@ impl Scale<'_> {
         let class = self.class(kind, meaning, cells, division.blame);
         let class = if meaning.is_many { Class::Unknown } else { class };
         let nature = Nature::of(kind, class, &division, waiter, named);
-        if !is_held && nature.class == Class::Contention {
+        if !is_held && nature.class.is_caused_by_holders() {
             division.followed = division.ended_by.clone();
         }
         (division, nature)

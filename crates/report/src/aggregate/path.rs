@@ -5,9 +5,10 @@
 //! the path's figures to the culprits, and orders them by gain if any gains much. A run of fixed length gains nothing
 //! from any change; its culprits are ordered by waiting.
 
-use super::blame::{Sites, line};
+use super::blame::Sites;
 use super::locks::Rows;
 use super::stacks::Stacks;
+use crate::code::line;
 use crate::path::{Held, History, Of, Step, Thread, Wait, What, gain, parts, walk};
 use crate::run::{
     self, Blamed, BlamedKind, Frame, GAINS, Kind, Lock, PathTaken, Process, RankedBy, RunReport,

@@ -30,8 +30,11 @@ pub use none::none;
 pub(crate) use rules::cause;
 pub(crate) use weight::HEAVY_NS;
 
-use crate::rows::place;
-use crate::run::{Class, Finding, GAINS, Holds, Kind, Lock, Process, RankedBy, RunReport, Thread};
+use crate::code::line;
+use crate::rows::{code_in, function, place};
+use crate::run::{
+    Class, Finding, Frame, GAINS, Holds, Kind, Lock, Process, RankedBy, RunReport, Thread,
+};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use uncontended_figures::percent;
@@ -231,7 +234,7 @@ fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
             pid: subject.pid,
             share: subject.lock.wait_ns.as_ref().map(|_| subject.share()),
             cost_ns: said.cost_ns,
-            text: said.text + &end(subject, rule, said.advice),
+            text: holder(subject, rule, said.text) + &end(subject, rule, said.advice),
             evidence: said.evidence,
             no_cpu: subject.cpu_wanted.map(rules::without_cpu),
         })
@@ -246,6 +249,30 @@ fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
         claims.extend(claim(&rules::OF_HEAVY));
     }
     claims
+}
+
+/// The code must cause this share of a lock's waiting to be named in a sentence about something else.
+const MOSTLY: f64 = 0.5;
+
+/// The sentence of a rule, with the code that held the lock meanwhile, if that is known and not in it.
+fn holder(subject: &Subject, rule: &str, text: String) -> String {
+    let is_about_holds = !["unfinished", "polling", "passed-on", "gate"].contains(&rule);
+    let first = subject.lock.held_by.first().filter(|_| is_about_holds);
+    let is_said = |site: &Frame| {
+        text.contains(&function(site)) || subject.lock.site.as_ref().map(line) == Some(line(site))
+    };
+    let site = first.and_then(|by| by.site.as_ref()).filter(|site| !is_said(site));
+    let code = site.and(holder_code(subject.lock)).zip(first);
+    let named = code.map(|(code, by)| {
+        format!("; {} of its waiting was for {code}", percent(by.share.min(1.0)))
+    });
+    text + &named.unwrap_or_default()
+}
+
+/// The code whose holds caused most of the waiting for a lock.
+fn holder_code(lock: &Lock) -> Option<String> {
+    let by = lock.held_by.first().filter(|by| by.share >= MOSTLY)?;
+    by.site.as_ref().map(|site| code_in(site, Some(&by.stack)))
 }
 
 /// How the sentence of a rule ends: with what to do, or with why that would not help.
@@ -267,7 +294,7 @@ const OFF_PATH: &str = "; but as far as was seen, other work set the run's lengt
                         it shorter";
 
 /// What to expect of a change where nothing would make the run shorter.
-const FIXED: &str = "; as far as was seen, that hardly makes the run shorter, but one of fixed length gets more done";
+const FIXED: &str = "; as far as was seen, that hardly makes the run shorter, but a program that runs for a fixed time gets more done";
 
 /// What to expect of a change to a lock whose waits are long but few.
 const RARE: &str =

@@ -113,10 +113,7 @@ fn long_idle(subject: &Subject) -> Option<Said> {
 pub(super) const NO_CPU: f64 = 0.3;
 
 pub(super) fn without_cpu(share: f64) -> String {
-    format!(
-        "the program's threads were runnable but not running for {} of the time they could have run",
-        percent(share)
-    )
+    format!("its threads had no CPU for {} of the time in which they wanted one", percent(share))
 }
 
 /// The cause of most of the idle time. Of a run that an earlier version kept, that of the longest interval.
@@ -387,13 +384,13 @@ fn owner_changes(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "{} of its {} acquisitions change owner, for holds{} of {} at the median",
+            "{} of its {} acquisitions came after another thread's, for holds{} of {} at the median",
             percent(changes),
             count(lock.acquisitions),
             subject.which_holds(),
             duration(hold.p50)
         ),
-        advice: ": use one writer and a queue instead".to_owned(),
+        advice: ": let one thread own the data, and others send it what to do".to_owned(),
         evidence: vec![
             ("owner_change_share", changes),
             ("acquisitions", lock.acquisitions as f64),
@@ -485,7 +482,10 @@ fn gate(subject: &Subject) -> Option<Said> {
     // What an earlier version kept is about holds.
     let who = match lock.keeper {
         Some(keeper) => {
-            format!("{} of the waiting is for the holds of one thread", percent(keeper.share))
+            let of = percent(keeper.share);
+            let code =
+                super::holder_code(lock).map_or_else(String::new, |code| format!(" in {code}"));
+            format!("{of} of the waiting is for the holds of one thread{code}")
         }
         None => "mostly one thread held it".to_owned(),
     };

@@ -9,7 +9,7 @@ use crate::rows;
 use crate::run::RunReport;
 use crate::spans::{remark as remark_of, title as title_of};
 use crate::terminal::{
-    about, command_line, ended, futex_waiting, load, notes, observer, ranked, several,
+    about, command_line, ended, futex_waiting, load, negligible, notes, observer, ranked, several,
 };
 use maud::{Markup, html};
 use uncontended_figures as figures;
@@ -18,13 +18,12 @@ use uncontended_figures as figures;
 /// minute, threads, coverage.
 pub fn run_page(report: &RunReport) -> String {
     let threads = rows::threads(report);
-    let locks: usize = report.processes.iter().map(|process| process.locks.len()).sum();
     let mut facts = vec![
         format!("wall {}", figures::duration(report.wall_ns)),
         ended(report),
         several(report.processes.len() as u64, "process", "processes"),
         several(threads, "thread", "threads"),
-        several(locks as u64, "lock", "locks"),
+        several(rows::locks(report), "lock", "locks"),
     ];
     facts.extend(load(report));
     let rows = rows::rows(report);
@@ -85,7 +84,9 @@ pub fn run_page(report: &RunReport) -> String {
 
 /// The code that made threads wait, and what the slowest spans waited for.
 fn culprits(mut page: Page, report: &RunReport) -> Page {
-    if notes(report).next().is_some() || !report.culprits.is_empty() {
+    if let Some(none) = negligible(report) {
+        page = page.section("Culprits", &format!("{none}."), &Markup::default());
+    } else if notes(report).next().is_some() || !report.culprits.is_empty() {
         let remark = format!("Code, {}.", ranked(report));
         page = page.section("Culprits", &remark, &sections::culprits(report));
     }

@@ -2,7 +2,7 @@
 
 use super::{Cell, bars, stacks, table};
 use crate::rows::{Row, class_name, kind_of, place};
-use crate::run::{Class, Distribution, Holds, RunReport, Spans, Thread};
+use crate::run::{Blamed, BlamedKind, Class, Distribution, Holds, RunReport, Spans, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
 use crate::terminal::{longest_join, notes, own_switches, several, shown, words};
 use maud::{Markup, html};
@@ -29,18 +29,27 @@ pub(super) fn culprits(report: &RunReport) -> Markup {
                 duration(Some(culprit.wait_ns)),
                 Cell::text(place),
                 Cell::text(what),
-                count(Some(culprit.waits)),
+                count(holds_of(culprit)),
                 duration(Some(culprit.longest_ns)),
             ]);
             cells
         })
         .collect();
     let headings =
-        ["gain (est.)", "on the path", "share", "total", "where", "what", "waits", "longest"];
+        ["gain (est.)", "on the path", "share", "total", "where", "what", "holds", "longest"];
     let first = headings.len() - rows.iter().map(Vec::len).max().unwrap_or(0);
     html! {
         @if !rows.is_empty() { (table(&headings[first..], &rows)) }
         @for rest in notes(report) { p class="more" { (rest) } }
+    }
+}
+
+/// Its holds that a thread waited for; the wakeups, of what it passes on.
+fn holds_of(culprit: &Blamed) -> Option<u64> {
+    match culprit.kind {
+        BlamedKind::Hold => Some(culprit.holds),
+        BlamedKind::Wake => Some(culprit.waits),
+        BlamedKind::Idle => None,
     }
 }
 
@@ -144,7 +153,7 @@ fn names(row: &Row) -> Vec<Cell> {
         Cell::text(kind_of(row.first())),
         Cell::text(place(row.first())),
         Cell::figure(figures::count(row.locks.len() as u64), row.locks.len() as f64),
-        Cell::figure(figures::count(row.acquisitions), row.acquisitions as f64),
+        count(row.taken()),
     ]
 }
 

@@ -70,6 +70,10 @@ pub(super) fn still_waiting(report: &RunReport) -> Option<Markup> {
             @for group in groups.iter().take(GROUPS) {
                 (stack(&group.waits(report), group.stack()))
                 @if group.stack().is_empty() { div class="remark" { (group.waits(report)) " code not recorded" } }
+                @if let Some((holder, taken)) = hangs::holder(report, group) {
+                    (stack(&holder, taken))
+                    @if taken.is_empty() { div class="remark" { (holder) } }
+                }
             }
             @if more > 0 { p class="remark" { "… and " (more) " more threads" } }
         }

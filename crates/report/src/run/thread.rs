@@ -47,7 +47,7 @@ pub struct Thread {
     /// The lock that it was for; none if it was for another object, or for another thread's end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished_lock: Option<u64>,
-    /// The condition, barrier, semaphore or futex that it was for, if that is no lock.
+    /// The condition, barrier, semaphore or futex that it was for, and not a lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished_object: Option<u64>,
     /// The thread whose end it was for.

@@ -1,10 +1,13 @@
 //! The code that made threads wait: the first thing to read.
 
 use super::{Options, heading};
-use crate::code::base;
+use crate::code::{base, line};
 use crate::findings::cause;
 use crate::rows;
-use crate::run::{Blamed, BlamedKind, Frame, GAINS, IdleCause, Lock, Process, RankedBy, RunReport};
+use crate::run::{
+    Blamed, BlamedKind, Frame, GAINS, IdleCause, Kind, Lock, Process, RankedBy, RunReport,
+};
+use std::collections::HashSet;
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::wrap;
@@ -16,12 +19,14 @@ const LEAST: f64 = 0.005;
 
 const COLUMNS: [Column; 6] = [
     Column::figure(GAIN),
-    Column::figure(ON_PATH),
+    Column::figure(ON_PATH).goes(2),
     Column::figure("share"),
-    Column::figure("total"),
-    Column::elastic("where"),
+    Column::figure("total").goes(1),
+    Column::elastic("where").least(WHERE),
     Column::word("what"),
 ];
+/// The code to change is what the table is for.
+const WHERE: usize = 48;
 const GAIN: &str = "gain (est.)";
 const ON_PATH: &str = "on path";
 
@@ -35,6 +40,22 @@ pub(crate) fn shown(report: &RunReport) -> impl Iterator<Item = &Blamed> {
     blamed.take(MOST).enumerate().filter(is_worth).map(|(_, culprit)| culprit)
 }
 
+/// What all waiting at contended locks comes to, in a sentence, if it is too little to be worth a change and no finding
+/// says otherwise.
+pub(crate) fn negligible(report: &RunReport) -> Option<String> {
+    let waited_ns = contended_ns(report);
+    let of_run = waited_ns as f64 / report.wall_ns.max(1) as f64;
+    let is_asked = report.only.is_some() || !report.spans.is_empty();
+    let is_found = report.findings.iter().any(|finding| finding.lock.is_some());
+    (waited_ns > 0 && of_run < GAINS && !is_asked && !is_found).then(|| {
+        format!(
+            "none: without all waiting at contended locks, {}, the run would be {} shorter at most",
+            figures::duration(waited_ns),
+            figures::percent(of_run)
+        )
+    })
+}
+
 /// How much of the waiting was for a CPU, in a sentence: no code of the program is to blame for that.
 pub(crate) fn for_cpu(report: &RunReport) -> Option<String> {
     let mut of: Vec<&Blamed> =
@@ -45,14 +66,31 @@ pub(crate) fn for_cpu(report: &RunReport) -> Option<String> {
     let locks = of.iter().flat_map(|culprit| &culprit.locks).copied().collect::<Vec<u64>>();
     (!of.is_empty()).then(|| {
         format!(
-            "For {} of that waiting ({}), {} stood idle: the waiters had been woken, but got no CPU{}. More threads than \
-             CPUs, or other programs, are the cause, and not code that holds a lock.",
+            "For {} of that waiting ({}), {} stood idle: the waiters had been woken, but did not run yet{}. {}",
             figures::percent(share.min(1.0)),
             figures::duration(wait_ns),
             rows_of(report, &locks),
-            in_their_way(report, &locks).unwrap_or_default()
+            in_their_way(report, &locks).unwrap_or_default(),
+            why_not_running(report, &locks)
         )
     })
+}
+
+/// Waking a thread that sleeps may take this long on a machine with little other work.
+const WAKEUP_NS: u64 = 100_000;
+
+/// What keeps woken waiters of these locks from running: by the length of the idle intervals, on average.
+fn why_not_running(report: &RunReport, locks: &[u64]) -> &'static str {
+    let all = report.processes.iter().flat_map(|process| &process.locks);
+    let idle = all.filter(|lock| locks.contains(&lock.id)).filter_map(|lock| lock.idle_ns.as_ref());
+    let (total_ns, count) = idle.fold((0, 0), |(total_ns, count), idle| {
+        (u64::saturating_add(total_ns, idle.total), u64::saturating_add(count, idle.count))
+    });
+    if total_ns / u64::max(count, 1) < WAKEUP_NS {
+        "It takes that long to wake a thread that sleeps: fewer waits would help, shorter holds hardly."
+    } else {
+        "More threads than CPUs, or other programs, are usually the cause, and not code that holds a lock."
+    }
 }
 
 /// For which CPU the waiters of these locks waited, if it was mostly one that is known.
@@ -115,8 +153,8 @@ pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
     if taken.tells_gains(report.wall_ns) {
         let share = figures::percent(GAINS);
         return Some(format!(
-            "Ranked by waiting: as far as was seen, none of these made the run even {share} longer. (A flag that a \
-             thread looks at until it is set is not seen.) A run of fixed length may still get more done without them."
+            "Ranked by waiting: as far as was seen, the run would not even be {share} shorter without any one of these. A \
+             program that runs for a fixed time may still do more work without them."
         ));
     }
     Some(if taken.is_of_wakeups() {
@@ -124,9 +162,14 @@ pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
     } else {
         let unseen_ns = taken.unseen_ns().min(report.wall_ns);
         format!(
-            "Ranked by waiting: for {} of the run, what set its length was not seen (threads slept, waited for input or \
-             for what is not observed, or it was too early to be kept).",
-            figures::percent(unseen_ns as f64 / report.wall_ns.max(1) as f64)
+            "Ranked by waiting: for {} of the run, it is not known what set its length: threads slept, or waited for input \
+             or for what is not observed{}.",
+            figures::percent(unseen_ns as f64 / report.wall_ns.max(1) as f64),
+            if taken.from_ns as f64 > GAINS * report.wall_ns as f64 {
+                ", or the record of that time was overwritten"
+            } else {
+                ""
+            }
         )
     })
 }
@@ -174,9 +217,12 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
     };
     let locks = rows_of(report, &culprit.locks);
     let what = match culprit.kind {
-        BlamedKind::Hold => format!("holds {locks}"),
+        BlamedKind::Hold => holds(report, culprit),
         BlamedKind::Wake if lock.is_some_and(Lock::is_given_back) => {
             format!("releases {locks}")
+        }
+        BlamedKind::Wake if lock.is_some_and(|lock| lock.kind == Kind::Barrier) => {
+            format!("arrives last at {locks}")
         }
         BlamedKind::Wake => format!("passes {locks} on"),
         BlamedKind::Idle => match lock.map_or(IdleCause::Unknown, cause) {
@@ -189,12 +235,35 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
     [place, what]
 }
 
+/// The rows that it holds, and those whose holders waited for it meanwhile.
+fn holds(report: &RunReport, culprit: &Blamed) -> String {
+    let site = culprit.site.as_ref().map(line);
+    let is_site = |by: &Blamed| by.site.as_ref().map(line) == site;
+    let locks = report.processes.iter().flat_map(|process| &process.locks);
+    let of_site = locks.filter(|lock| lock.held_by.iter().any(is_site));
+    let of_site: HashSet<u64> = of_site.map(|lock| lock.id).collect();
+    let (held, delayed): (Vec<u64>, Vec<u64>) =
+        culprit.locks.iter().partition(|&id| of_site.contains(id));
+    let held = rows::labels(report, &held);
+    let mut delayed = rows::labels(report, &delayed);
+    delayed.retain(|row| !held.contains(row));
+    match (&held[..], &delayed[..]) {
+        (held, []) => format!("holds {}", listed(held)),
+        ([], delayed) => format!("delays {}", listed(delayed)),
+        (held, delayed) => format!("holds {}; delays {}", listed(held), listed(delayed)),
+    }
+}
+
 /// The rows of these locks.
 fn rows_of(report: &RunReport, locks: &[u64]) -> String {
-    let rows = rows::labels(report, locks);
-    match &rows[..] {
+    listed(&rows::labels(report, locks))
+}
+
+fn listed(rows: &[String]) -> String {
+    match rows {
         [] => "a lock".to_owned(),
         [row] => row.clone(),
+        [row, other] => format!("{row} and {other}"),
         [row, ..] => format!("{row} and {} more", rows.len() - 1),
     }
 }
@@ -220,6 +289,9 @@ pub(crate) fn ranked(report: &RunReport) -> &'static str {
 
 /// The block; nothing if there was no contention.
 pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> String {
+    if let Some(none) = negligible(report) {
+        return heading("Culprits", &none, options, paint);
+    }
     let mut table = Table::new(COLUMNS.to_vec());
     let mut is_empty = true;
     for culprit in shown(report) {

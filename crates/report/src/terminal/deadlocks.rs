@@ -53,6 +53,10 @@ pub(super) fn still_waiting(report: &RunReport, options: &Options, paint: Paint)
         if group.stack().is_empty() {
             text.push_str("    code not recorded\n");
         }
+        if let Some((holder, taken)) = hangs::holder(report, group) {
+            text.push_str(&wrap(&holder, "  ", options.width));
+            text.push_str(&lines(taken, options));
+        }
     }
     let rest = groups.iter().skip(GROUPS).map(|group| group.threads.len()).sum::<usize>();
     if rest > 0 {

@@ -16,7 +16,7 @@ const KIND: Shown = (Column::word("kind").goes(3), |row| kind_of(row.first()).to
 const WHERE: Shown = (Column::elastic("where"), |row| place(row.first()));
 const LOCKS: Shown =
     (Column::figure("locks").goes(4), |row| figures::count(row.locks.len() as u64));
-const TAKEN: Shown = (Column::figure("taken"), |row| figures::count(row.acquisitions));
+const TAKEN: Shown = (Column::figure("taken"), |row| row.taken().map_or_else(dash, figures::count));
 const BLOCKED: Shown = (Column::figure("blocked").goes(1), |row| {
     row.blocked_share().map_or_else(dash, figures::percent)
 });

@@ -18,7 +18,7 @@ mod spans;
 mod threads;
 mod worst;
 
-pub(crate) use culprits::{notes, ranked, shown, words};
+pub(crate) use culprits::{negligible, notes, ranked, shown, words};
 pub use history::{difference, history};
 pub(crate) use threads::{longest_join, own_switches};
 pub(crate) use worst::{both_ends, cause, lost, member, slept};
@@ -86,13 +86,12 @@ fn heading(name: &str, remark: &str, options: &Options, paint: Paint) -> String 
 fn head(report: &RunReport, options: &Options, paint: Paint) -> String {
     let processes = report.processes.len();
     let threads = rows::threads(report);
-    let locks: usize = report.processes.iter().map(|process| process.locks.len()).sum();
     let figures = [
         format!("wall {}", figures::duration(report.wall_ns)),
         ended(report),
         several(processes as u64, "process", "processes"),
         several(threads, "thread", "threads"),
-        several(locks as u64, "lock", "locks"),
+        several(rows::locks(report), "lock", "locks"),
     ];
     let command = fit(&command_line(&report.command), options.width);
     let load = load(report).map_or_else(String::new, |load| wrap(&load, "", options.width));

@@ -107,12 +107,11 @@ pub(crate) fn own_switches(report: &RunReport) -> Option<String> {
     let sentence = || {
         let (own, waits) = (figures::count(own), several(waits, "wait", "waits"));
         let what = match is_known {
-            true => format!("threads slept in {} of the {waits}", figures::count(slept)),
-            false => format!("for {waits}"),
+            true => format!("{} of them in the {waits} above", figures::count(slept)),
+            false => format!("and waited above in {waits} only"),
         };
         format!(
-            "{own} own switches in all{} {what} that were seen: most were for something else.",
-            if is_known { ";" } else { "," }
+            "Threads slept {own} times, {what}: most was for something else, such as I/O or a timer."
         )
     };
     let for_waits = if is_known { slept } else { waits };

@@ -15,6 +15,8 @@ const WAITS: usize = 5;
 const IDLES: usize = 3;
 /// How many frames of a stack are shown.
 const FRAMES: usize = 8;
+/// From this long on, it was not the wakeup alone that took so long.
+const WAKEUP_NS: u64 = 200_000;
 /// How many callers identify a futex wait.
 const CALLERS: usize = 3;
 
@@ -155,6 +157,7 @@ pub(crate) fn slept(row: &Row) -> String {
         1 if waits == 1 => ", asleep".to_owned(),
         _ if slept == waits => ", asleep in all of them".to_owned(),
         0 if least.is_empty() => ", asleep in none of them".to_owned(),
+        0 => String::new(),
         _ => format!(", asleep in {least}{} of them", figures::count(slept)),
     }
 }
@@ -175,9 +178,12 @@ fn wait(worst: &WorstWait, is_held: bool, options: &Options, paint: Paint) -> St
             text.push_str(&format!("  {}\n", paint.dim("the holder's stack was not recorded")));
         }
     } else if worst.holder == worst.waiter {
-        text.push_str(&format!("  {}\n", paint.dim("held until the release in the same code")));
+        text.push_str(&format!(
+            "  {}\n",
+            paint.dim("the last holder released it in the same code")
+        ));
     } else {
-        text.push_str(&stack("held until the release in", &worst.holder, options, paint));
+        text.push_str(&stack("the last holder released it in", &worst.holder, options, paint));
     }
     text
 }
@@ -201,6 +207,9 @@ pub(crate) fn cause(worst: &WorstIdle) -> &'static str {
         IdleCause::NotWoken => "The lock was free; its waiter had not been woken yet.",
         IdleCause::NotScheduled if worst.on_releasers_cpu => {
             "The lock was free; its waiter had been woken but got a CPU late: the one on which it had been released."
+        }
+        IdleCause::NotScheduled if worst.ns < WAKEUP_NS => {
+            "The lock was free; its waiter had been woken, but did not run yet."
         }
         IdleCause::NotScheduled => "The lock was free; its waiter had been woken but got no CPU.",
         IdleCause::Barged => {
