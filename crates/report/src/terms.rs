@@ -35,6 +35,11 @@ pub const TERMS: &[Group] = &[
         &[
             ("holds #1", "it held that lock while others waited"),
             (
+                "delays #1",
+                "others waited for that lock while its holder waited for this code: the head of the queue is to blame",
+            ),
+            ("arrives last at #1", "threads waited at that barrier until it came"),
+            (
                 "releases #1",
                 "it woke threads that waited for a lock made of futexes, conditions or semaphores (Rust's, Qt's, PostgreSQL's)",
             ),

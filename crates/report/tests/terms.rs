@@ -56,9 +56,17 @@ fn every_class_and_kind_is_explained() {
 fn what_culprits_did_is_explained() {
     let text = text(200);
     let written = include_str!("../src/terminal/culprits.rs");
-    for words in
-        ["holds ", "releases ", "passes ", " on", " stood idle", " ← ", "code not recorded"]
-    {
+    for words in [
+        "holds ",
+        "delays ",
+        "arrives last at ",
+        "releases ",
+        "passes ",
+        " on",
+        " stood idle",
+        " ← ",
+        "code not recorded",
+    ] {
         assert!(written.contains(words) && text.contains(words), "{words:?}");
     }
 }

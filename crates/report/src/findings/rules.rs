@@ -484,7 +484,7 @@ fn gate(subject: &Subject) -> Option<Said> {
         Some(keeper) => {
             let of = percent(keeper.share);
             let code =
-                super::holder_code(lock).map_or_else(String::new, |code| format!(" in {code}"));
+                super::holder_code(lock).map_or_else(String::new, |code| format!(", in {code}"));
             format!("{of} of the waiting is for the holds of one thread{code}")
         }
         None => "mostly one thread held it".to_owned(),
