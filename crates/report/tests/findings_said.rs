@@ -80,8 +80,19 @@ fn that_there_is_no_finding_has_its_reason() {
     assert_eq!(reason(&unseen), "no waiting was seen (see Coverage)");
     let work = Lock { class: Class::Queue, ..contended(&[900 * MS; 9], &[], &[]) };
     let turns = Lock { class: Class::Gate, kind: Kind::Barrier, ..work.clone() };
-    let all = of(vec![work, turns]);
+    let all = of(vec![work.clone(), turns]);
     assert!(reason(&all).starts_with("threads waited only for work, a turn or an event"));
+    // What it was for is said if it took a fifth of the time, and the code is known that ended most of it.
+    let waits = |total_ms: u64, share: f64| {
+        let put = Blamed { kind: BlamedKind::Wake, ..blamed("put", total_ms * MS, share) };
+        let wait_ns = times(&[total_ms * MS]);
+        reason(&of(vec![Lock { wait_ns, ended_by: vec![put], ..work.clone() }]))
+    };
+    let words = "; 20.0 % of the threads' time was waiting for work or an event at #1, mostly until put sort.c:3301";
+    assert!(waits(2_000, 0.5).ends_with(words), "{}", waits(2_000, 0.5));
+    assert!(
+        !waits(1_999, 0.5).contains("mostly until") && !waits(2_000, 0.49).contains("mostly until")
+    );
     let little = contended(&[MS; 499], &[], &[40 * US; 100_000]);
     assert_eq!(
         reason(&of(vec![little])),

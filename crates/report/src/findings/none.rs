@@ -1,6 +1,7 @@
 //! Why there is no finding, in a sentence.
 
-use super::{HEAVY_NS, MATERIAL_SHARE};
+use super::{HEAVY_NS, MATERIAL_SHARE, MOSTLY};
+use crate::rows::code_in;
 use crate::run::{Class, Kind, Lock, RunReport};
 use uncontended_figures::{duration, percent};
 
@@ -29,6 +30,7 @@ pub fn none(report: &RunReport) -> String {
         }
         _ => String::new(),
     };
+    let work = for_work(&waited, is_contended).unwrap_or_default();
     match most {
         None if waited.is_empty() => match unfinished_ns(report) {
             None => format!("no thread waited for a lock that was seen{unseen}"),
@@ -38,7 +40,7 @@ pub fn none(report: &RunReport) -> String {
             ),
         },
         None => format!(
-            "threads waited only for work, a turn or an event, which may be as it should{unseen}"
+            "threads waited only for work, a turn or an event, which may be as it should{work}{unseen}"
         ),
         Some(&(lock, ns, lived_ns)) => {
             let is_shared = lock.processes.len() > 1;
@@ -50,13 +52,36 @@ pub fn none(report: &RunReport) -> String {
             };
             format!(
                 "the most waiting for one lock, #{}, is {}, {} of the threads' time; a finding needs {least}, or long \
-                 waits{unseen}",
+                 waits{work}{unseen}",
                 lock.id,
                 duration(ns),
                 percent(share)
             )
         }
     }
+}
+
+/// The share of the threads' time from which waiting for work is worth a word.
+const MUCH: f64 = 0.2;
+
+/// The row at which threads waited most for what no thread holds, if that took much of their time: the locks and how
+/// long they were waited for, and the threads' lives.
+fn for_work(
+    waited: &[(&Lock, u64, u64)],
+    is_contended: impl Fn(&&(&Lock, u64, u64)) -> bool,
+) -> Option<String> {
+    let others = waited.iter().filter(|of| !is_contended(of));
+    let &(lock, ns, lived_ns) = others.max_by_key(|&&(lock, ns, _)| (ns, lock.id))?;
+    let share = (ns as f64 / lived_ns as f64).min(1.0);
+    let by = lock.ended_by.first().filter(|by| by.share >= MOSTLY)?;
+    let code = code_in(by.site.as_ref()?, Some(&by.stack));
+    (share >= MUCH).then(|| {
+        format!(
+            "; {} of the threads' time was waiting for work or an event at #{}, mostly until {code}",
+            percent(share),
+            lock.id
+        )
+    })
 }
 
 /// The longest wait that had not ended.

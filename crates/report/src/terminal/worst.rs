@@ -175,7 +175,10 @@ fn wait(worst: &WorstWait, is_held: bool, options: &Options, paint: Paint) -> St
     };
     if worst.holder.is_empty() {
         if is_held {
-            text.push_str(&format!("  {}\n", paint.dim("the holder's stack was not recorded")));
+            text.push_str(&format!(
+                "  {}\n",
+                paint.dim("the stack of the last release was not recorded")
+            ));
         }
     } else if worst.holder == worst.waiter {
         text.push_str(&format!(
