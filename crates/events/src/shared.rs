@@ -7,8 +7,8 @@
 //!
 //! Of overlapping holds, each instant belongs to the one that ends last: without the others, a waiter would have waited
 //! as long. So a thread that leaves others behind only notes its hold; the last one to leave divides what was waited
-//! among the noted holds and its own. When the list of noted holds is full, the next one to leave divides as if it were
-//! the last.
+//! among the noted holds and its own. When the list is full, two of its entries stand for all later holds: one for
+//! those that began before the last entry, of which they hide all, and the last entry for the rest ([`overflow`]).
 //! # State
 //! `Lock::holders` of the writers' row counts the holders that were seen taking the lock. `Recent` has the holds that
 //! ended while others went on; `Recent::noted` is their number, and `Recent::divided_to` up to when waiting is divided.
@@ -171,16 +171,49 @@ fn recent(recorder: &Recorder, lock: &'static Lock) -> Option<&'static Recent> {
     Some(recorder.arena.at(unit))
 }
 
-/// Notes the hold that the calling thread is about to end. Returns whether there was room.
-fn note(at: impl Site, list: &Recent, cell: &Cell, (began, now): (u64, u64)) -> bool {
+/// Notes the hold that the calling thread is about to end.
+fn note(at: impl Site, list: &Recent, cell: &Cell, (began, now): (u64, u64)) {
     let place = list.noted.fetch_add(1, Relaxed) as usize;
-    let Some(hold) = list.holds.get(place) else { return false };
+    match list.holds.get(place) {
+        Some(hold) => put(at, hold, cell, (began, now)),
+        None => overflow(at, list, cell, (began, now)),
+    }
+}
+
+fn put(at: impl Site, hold: &PastHold, cell: &Cell, (began, now): (u64, u64)) {
     hold.began.store(began, Relaxed);
     hold.site.store(cell.site.load(Relaxed), Relaxed);
     hold.release.store(at.known_stack().unwrap_or(0), Relaxed);
     // EDGE hold (release): the entry is complete.
     hold.ended.store(now, Release);
-    true
+}
+
+/// The same with a full list, whose last two entries are for this if they are complete. A hold that began before the
+/// last entry contains all of it: it has the entry before it, and the last one is for what comes next. Any other hold
+/// lengthens the last entry: what lies between them was held by a thread that will end later, or is in the list.
+/// Threads that come here at once may mix two holds in an entry, which gives no instant to two.
+#[cold]
+fn overflow(at: impl Site, list: &Recent, cell: &Cell, (began, now): (u64, u64)) {
+    let [.., long, last] = &list.holds;
+    // EDGE hold (acquire): when they began.
+    if [long, last].iter().any(|hold| hold.ended.load(Acquire) == 0) {
+        return;
+    }
+    let [last_began, last_ended] = [&last.began, &last.ended].map(|at| at.load(Relaxed));
+    if last_began == last_ended {
+        return put(at, last, cell, (began, now));
+    }
+    if began > last_began {
+        last.ended.fetch_max(now, Relaxed);
+        return;
+    }
+    if began <= long.began.load(Relaxed) {
+        put(at, long, cell, (began, now));
+    } else {
+        long.ended.fetch_max(now, Relaxed);
+    }
+    last.began.store(now, Relaxed);
+    last.ended.fetch_max(now, Relaxed);
 }
 
 /// The arrivals of the waiters of each side.
@@ -234,14 +267,16 @@ fn divide(
     // SeqCst: keeps this store before the loads of the arrivals (I2).
     let divided_to = list.divided_to.swap(now, SeqCst);
     let arrivals = Arrivals::of(recorder, rows.state.lock);
-    let noted = list.noted.swap(0, Relaxed).min(RECENT as u64) as usize; // I1
+    let noted = list.noted.swap(0, Relaxed) as usize; // I1
+    let is_full = noted > RECENT;
     let share = |site: u32, release: u32, length: u64, (wait, waits): (u64, u64)| {
         let share = Share { site, release, wait, waits, holds: 1, length, ..Share::default() };
         (waits > 0).then_some(share)
     };
     let own = Part { from: began.max(divided_to), to: now, by: rows.mine.cell.site.load(Relaxed) };
     let (mut cover, mut parts, mut count) = (own.from, [Part::default(); CHAIN_PARTS], 0);
-    for PastHold { began, ended, site, release } in list.holds[..noted].iter().rev() {
+    let holds = list.holds[..noted.min(RECENT)].iter().enumerate();
+    for (place, PastHold { began, ended, site, release }) in holds.rev() {
         // EDGE hold (acquire): the entry is complete; 0 if its thread is still at it, or has been counted.
         let ended = ended.swap(0, Acquire);
         let began = began.load(Relaxed);
@@ -249,7 +284,9 @@ fn divide(
         if ended > start && start < cover {
             let part = Part { from: start, to: cover.min(ended), by: site.load(Relaxed) };
             let costs = arrivals.cost(part.from, part.to);
-            let (length, release) = (ended.saturating_sub(began), release.load(Relaxed));
+            let is_several = is_full && place == RECENT - 1;
+            let length = if is_several { 0 } else { ended.saturating_sub(began) };
+            let release = release.load(Relaxed);
             book(recorder, rows, readers, costs.map(|cost| share(part.by, release, length, cost)));
             cover = start;
             if let Some(place) = parts.get_mut(count) {
@@ -327,8 +364,9 @@ pub fn leave(at: impl Site, rows: Rows, readers: impl FnOnce() -> Option<Row>) -
     };
     let began = mine.cell.hold_start.load(Relaxed);
     // A reader cannot know yet whether it is the last one. Its own entry does not count against it.
-    let is_noted = |list| side == Side::Exclusive || note(at, list, mine.cell, (began, now));
-    let must_divide = list.is_some_and(|list| !is_noted(list));
+    if let Some(list) = list.filter(|_| side == Side::Shared) {
+        note(at, list, mine.cell, (began, now));
+    }
     mine.cell.depth.store(depth.saturating_sub(1), Relaxed);
     // EDGE left (release): what this thread has noted.
     // EDGE left (acquire): what the threads that left before have noted.
@@ -339,7 +377,7 @@ pub fn leave(at: impl Site, rows: Rows, readers: impl FnOnce() -> Option<Row>) -
         Side::Exclusive => None,
     };
     let mut caused = [None; 2];
-    if let Some(list) = list.filter(|_| is_last || must_divide) {
+    if let Some(list) = list.filter(|_| is_last) {
         let busy = at.begin();
         caused = divide(at, rows, list, readers, (began, now));
         drop(busy);

@@ -115,12 +115,21 @@ fn a_chain_of_readers_is_divided_where_the_next_one_begins() {
     assert_eq!(writer.side(Exclusive).waited(), 48);
 }
 
-/// Readers that are never all gone: every so often, the one that leaves divides what was waited so far.
+/// Readers that are never all gone, more than the list has room for: alone, they have each instant; next to one that
+/// was there all the time, they have none.
 #[test]
 fn readers_that_overlap_for_ever_are_divided_all_the_same() {
+    for is_beside_a_long_one in [false, true] {
+        readers_that_overlap(is_beside_a_long_one);
+    }
+}
+
+fn readers_that_overlap(is_beside_a_long_one: bool) {
     let [one, two, long, writer] = threads();
     one.takes(Shared, 10);
-    long.takes(Shared, 15);
+    if is_beside_a_long_one {
+        long.takes(Shared, 15);
+    }
     let wait = writer.waits(Exclusive, 20);
     let rounds = if cfg!(miri) { RECENT + 4 } else { 3 * RECENT } as u64;
     for round in 0..rounds {
@@ -130,13 +139,92 @@ fn readers_that_overlap_for_ever_are_divided_all_the_same() {
         one.takes(Shared, now + 15);
         two.leaves(Shared, now + 20);
     }
-    one.leaves(Shared, 20 + 20 * rounds);
-    long.leaves(Shared, 30 + 20 * rounds);
-    writer.gets(Exclusive, wait, 30 + 20 * rounds);
+    one.leaves(Shared, 25 + 20 * rounds);
+    let end = 25 + 20 * rounds;
+    if is_beside_a_long_one {
+        long.leaves(Shared, end);
+    }
+    writer.gets(Exclusive, wait, end);
     let booked = [one, two, long].map(|thread| thread.side(Exclusive).caused());
-    let sum: u64 = booked.iter().flatten().map(|entry| entry.1).sum();
-    assert_eq!(sum, 20 * rounds + 10, "each instant once: {booked:?}");
+    let entries = || booked.iter().flatten();
+    let sum: u64 = entries().map(|entry| entry.1).sum();
+    assert_eq!(sum, end - 20, "each instant once: {booked:?}");
+    if is_beside_a_long_one {
+        assert_eq!(booked, [vec![], vec![], vec![(3, end - 20, 1, 1, end - 15)]]);
+    }
+    assert!(entries().all(|entry| entry.0 == 3 || entry.4 <= 20), "no hold was longer: {booked:?}");
     assert_eq!(writer.side(Exclusive).free(), 0);
+}
+
+/// Readers that come and go while another one stays: however many, all of the waiting is for that one.
+#[test]
+fn a_crowd_of_short_readers_hides_no_long_one() {
+    let [long, quick, writer] = threads();
+    long.takes(Shared, 10);
+    let wait = writer.waits(Exclusive, 20);
+    let rounds = if cfg!(miri) { RECENT + 4 } else { 3 * RECENT } as u64;
+    for round in 1..=rounds {
+        quick.takes(Shared, 20 * round + 10);
+        quick.leaves(Shared, 20 * round + 12);
+    }
+    let end = 20 * rounds + 40;
+    long.leaves(Shared, end);
+    writer.gets(Exclusive, wait, end + 1);
+    assert_eq!(quick.side(Exclusive).caused(), []);
+    assert_eq!(long.side(Exclusive).caused(), [(1, end - 20, 1, 1, end - 10)]);
+}
+
+/// The same if short readers outlast it: it has all until its end, and they have the rest.
+#[test]
+fn a_long_reader_has_its_time_among_any_number_of_short_ones() {
+    let [long, one, two, writer] = threads();
+    long.takes(Shared, 10);
+    let wait = writer.waits(Exclusive, 20);
+    let rounds = if cfg!(miri) { RECENT / 2 + 4 } else { 2 * RECENT } as u64;
+    one.takes(Shared, 22);
+    let overlap = |from: u64| {
+        for round in 0..rounds {
+            let now = from + 20 * round;
+            two.takes(Shared, now + 5);
+            one.leaves(Shared, now + 10);
+            one.takes(Shared, now + 15);
+            two.leaves(Shared, now + 20);
+        }
+    };
+    overlap(20);
+    let middle = 20 + 20 * rounds;
+    long.leaves(Shared, middle + 1);
+    overlap(middle + 2);
+    let end = middle + 10 + 20 * rounds;
+    one.leaves(Shared, end);
+    writer.gets(Exclusive, wait, end);
+    let booked = [long, one, two].map(|thread| thread.side(Exclusive).caused());
+    let of = |site: u32| booked.iter().flatten().filter(move |entry| entry.0 == site);
+    let [of_long, rest] = [1..2, 2..4].map(|sites| sites.flat_map(of).map(|entry| entry.1).sum());
+    // The last of those that began before its end ended after it.
+    assert_eq!((of_long, rest), (middle - 5 - 20, end - middle + 5), "{booked:?}");
+    assert!(of(1).all(|entry| entry.4 == middle + 1 - 10), "its length: {booked:?}");
+}
+
+/// Between two waits, readers leave that note nothing: what was noted for the first says nothing of the second.
+#[test]
+fn a_wait_after_one_that_gave_up_has_its_own_readers() {
+    let [one, two, other, writer] = threads();
+    one.takes(Shared, 10);
+    two.takes(Shared, 12);
+    let first = writer.waits(Exclusive, 20);
+    one.leaves(Shared, 30);
+    writer.gives_up(Exclusive, first, 40);
+    one.takes(Shared, 50);
+    two.leaves(Shared, 60);
+    other.takes(Shared, 70);
+    one.leaves(Shared, 75);
+    let second = writer.waits(Exclusive, 90);
+    one.takes(Shared, 93);
+    other.leaves(Shared, 95);
+    one.leaves(Shared, 110);
+    writer.gets(Exclusive, second, 110);
+    assert_eq!(one.side(Exclusive).caused(), [(3, 3, 1, 1, 25), (1, 17, 1, 1, 17)]);
 }
 
 /// The thread at a mutex of this number.
