@@ -63,6 +63,13 @@ impl View {
         read: &[Named<'_>],
     ) -> Result<Opened, Failure> {
         files::distinct(&[&self.named(), written].concat(), read)?;
+        if let Some(absent) = self.debug_dirs.iter().find(|dir| !dir.is_dir()) {
+            let cause = format!("--debug-dir {}: there is no such folder", absent.display());
+            return Err(Failure::new(
+                cause,
+                "name the folder that has debug information, or what ran",
+            ));
+        }
         let open = |path: &Option<PathBuf>| path.as_deref().map(Output::open).transpose();
         Ok(Opened {
             report: open(&self.report)?,

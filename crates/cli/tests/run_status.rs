@@ -179,6 +179,63 @@ fn a_time_limit_ends_the_program_with_sigterm() {
     assert_eq!((status(&output), stdout(&output)), (4, "ended\n".into()));
 }
 
+/// What would be of no use is refused before the program starts.
+#[test]
+fn flags_that_lead_nowhere_are_refused() {
+    for (flags, said, remedy) in [
+        (&["--jsn", "run.json"][..], "unknown flag --jsn", "did you mean --json?"),
+        (&["--evry=1s"], "unknown flag --evry=1s", "did you mean --every?"),
+        (&["--debug-dir", "/nonexistent"], "no such folder", "name the folder"),
+        (&["--every", "1s", "--quiet"], "has nowhere to report to", "name a file"),
+    ] {
+        let output = unc_run(flags).args(["sh", "-c", "echo started"]).output().unwrap();
+        let error = stderr(&output);
+        assert_eq!((status(&output), stdout(&output)), (125, String::new()), "{flags:?}: {error}");
+        assert!(error.contains(said) && error.contains(remedy), "{flags:?}: {error}");
+    }
+}
+
+/// A shell that ignores the signals that ask it to end, and runs no other program.
+const STUBBORN: &str = "trap '' TERM INT; echo ready; while :; do read line < /dev/null; done";
+
+#[test]
+fn a_program_that_ignores_its_time_limit_is_killed() {
+    let folder = Folder::new();
+    let report = folder.file("run.txt");
+    let output = script(&["--for", "300ms", "--report", &report], STUBBORN);
+    assert_eq!(status(&output), 128 + 9);
+    let said = "the program has not ended 2 s after SIGTERM\n     it gets SIGKILL in 8 s\n";
+    assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    let report = std::fs::read_to_string(report).unwrap();
+    assert!(report.contains("ended by SIGKILL (status 137)"), "{report}");
+}
+
+/// A person has other uses for Ctrl-C: the program is killed by three in a row alone.
+#[test]
+fn three_keys_kill_a_program_that_does_not_end() {
+    const NAME: &str = "three_keys_kill_a_program_that_does_not_end";
+    if std::process::Command::new("script").arg("--version").output().is_err() {
+        uncontended_testkit::skip!(NAME, "needs script (util-linux)");
+        return;
+    }
+    let folder = Folder::new();
+    let (typed, file) = (folder.file("typed"), folder.file("stubborn.sh"));
+    std::fs::write(&file, STUBBORN).unwrap();
+    let unc = env!("CARGO_BIN_EXE_unc");
+    let run = format!("{unc} run --no-history -- sh {file}");
+    let keys = format!(
+        "until grep -q ready {typed}; do sleep 0.1; done; printf '\\003'; \
+         until grep -q 'times Ctrl-C' {typed}; do sleep 0.1; done; \
+         for key in 1 2 3; do printf '\\003'; sleep 0.1; done; sleep 5"
+    );
+    let text = format!("({keys}) | script -qefc '{run}' {typed} > {typed}.shown 2>&1");
+    let output = std::process::Command::new("sh").args(["-c", &text]).output().unwrap();
+    let shown = std::fs::read_to_string(&typed).unwrap();
+    assert_eq!(status(&output), 128 + 9, "{shown}");
+    assert!(shown.contains("has not ended 2 s after it was asked to"), "{shown}");
+    assert!(shown.contains("ended by SIGKILL"), "{shown}");
+}
+
 #[test]
 fn static_programs_run_unobserved_with_one_line() {
     let folder = Folder::new();

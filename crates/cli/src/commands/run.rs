@@ -14,6 +14,7 @@ use std::time::Duration;
 use uncontended_decide::Failure;
 use uncontended_decide::runner::{Launch, Prepared};
 use uncontended_figures::read;
+use uncontended_figures::text::closest;
 use uncontended_trace::setup::Holds;
 
 const EXAMPLES: &str = "\
@@ -32,7 +33,8 @@ Examples:
   unc run --trace run.unc -- ./program          keep the record for `unc report run.unc`
 
 The program keeps its own input, output, signals and file descriptors. Ctrl-C and kill are passed on to it; \
-then the report is printed; `unc help terms` explains its words.
+when it has ended, the report is printed. Of one that does not end, kill -USR1 to `unc` gives a report so far, and Ctrl-C three times within \
+2 s kills it; `unc help terms` explains its words.
 
 Not seen: async tasks, locks of the kernel, and programs that are running already (see `unc attach`). Of statically linked \
 programs and Go, the kernel sees the futex waits, with root.
@@ -47,7 +49,7 @@ pub(crate) struct Arguments {
     /// Keep the record, for `unc report`
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// End the program with SIGTERM this long after its start (500ms, 10s, 2m)
+    /// End the program with SIGTERM this long after its start (500ms, 10s, 2m), and with SIGKILL 10 s later
     #[arg(long = "for", value_name = "DURATION", value_parser = read::duration)]
     limit: Option<Duration>,
     /// End the program when this command, which uses it, has ended; its exit status is that of `unc`
@@ -132,11 +134,16 @@ impl Arguments {
 /// Without this check, the parser would take an unknown flag for the program's name.
 fn refuse_flag(arguments: &Arguments) -> Result<(), Refusal> {
     match &arguments.command[0].to_string_lossy() {
-        flag if flag.starts_with('-') => Err(Failure::new(
-            format!("unknown flag {flag}"),
-            "see `unc run --help`; the program goes after `--`",
-        )
-        .into()),
+        flag if flag.starts_with('-') => {
+            let known = Arguments::augment_args(clap::Command::new("run"));
+            let known = known.get_arguments().filter_map(|argument| argument.get_long());
+            let known: Vec<String> = known.map(|long| format!("--{long}")).collect();
+            let typed = flag.split('=').next().unwrap_or(flag);
+            let meant = closest(typed, known.iter().map(String::as_str));
+            let meant = meant.map_or_else(String::new, |meant| format!("did you mean {meant}? "));
+            let remedy = format!("{meant}see `unc run --help`; the program goes after `--`");
+            Err(Failure::new(format!("unknown flag {flag}"), remedy).into())
+        }
         _ => Ok(()),
     }
 }

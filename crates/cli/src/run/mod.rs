@@ -3,6 +3,7 @@
 pub(crate) mod cost;
 mod ending;
 mod futex;
+mod insist;
 pub(crate) mod load;
 mod observer;
 pub(crate) mod output;

@@ -254,6 +254,10 @@ pub(crate) struct Outputs {
 
 impl Outputs {
     pub(crate) fn open(plan: &Plan) -> Result<Self, Failure> {
+        if plan.every.is_some() && plan.quiet && !plan.view.is_written() {
+            let remedy = "name a file (--report, --json, --html), or leave out --quiet";
+            return Err(Failure::new("--every with --quiet has nowhere to report to", remedy));
+        }
         let forms = plan.view.open(&[("--trace", plan.trace.as_deref())], &[])?;
         let trace = plan.trace.as_deref().map(Output::open).transpose()?;
         Ok(Outputs { forms, trace, printing: Printing::default() })

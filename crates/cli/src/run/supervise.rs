@@ -2,23 +2,25 @@
 //!
 //! # Contract
 //! A signal that a process sent to `unc` is forwarded to the program. A signal from a terminal key is not, because the
-//! terminal has sent it to the program too. Neither ends `unc`: it still has to write the report. SIGUSR1 asks for a
-//! report so far; it is forwarded as well to a program that catches or ignores it, since others would die of it.
+//! terminal has sent it to the program too. Neither ends `unc`: it still has to write the report; of a program that
+//! does not end, see [`super::insist`]. SIGUSR1 asks for a report so far; it is forwarded as well to a program that
+//! catches or ignores it, since others would die of it.
 
+use super::insist::Insist;
 use super::load::Load;
 use super::record::Record;
 use super::threads::ThreadWatch;
 use super::watches::Watches;
 use std::time::{Duration, Instant};
 use uncontended_sys::process::Child;
-use uncontended_sys::signals::Signals;
+use uncontended_sys::signals::{Received, Signals};
 
 const HANGUP: i32 = 1;
 const INTERRUPT: i32 = 2;
 const QUIT: i32 = 3;
 pub(crate) const USER_1: i32 = 10;
 const USER_2: i32 = 12;
-const TERMINATE: i32 = 15;
+pub(crate) const TERMINATE: i32 = 15;
 const CHILD: i32 = 17;
 const FILE_SIZE: i32 = 25;
 
@@ -82,6 +84,20 @@ fn minds_user_1(pid: u32) -> bool {
     masks.fold(0, |all, mask| all | mask) & 1 << (USER_1 - 1) != 0
 }
 
+/// Forwards a signal. Whether it asks for a report so far.
+fn pass_on(child: &Child, insist: &mut Insist, received: Received) -> bool {
+    let Received { signal, from_process } = received;
+    let is_request = signal == USER_1 && from_process;
+    let is_for_program = signal != CHILD && from_process;
+    if is_for_program && (!is_request || minds_user_1(child.pid())) {
+        child.signal(signal);
+    }
+    if ENDING.contains(&signal) {
+        insist.asked(child, !from_process, Instant::now());
+    }
+    is_request
+}
+
 /// Watches the program until it has ended, and leaves it unreaped.
 pub(crate) fn until_end(
     child: &Child,
@@ -92,6 +108,7 @@ pub(crate) fn until_end(
     watches: &mut Watches,
     so_far: &mut dyn FnMut(&mut ThreadWatch, &mut Watches),
 ) {
+    let mut insist = Insist::default();
     let mut drain = watches.is_any().then(Instant::now);
     while !child.ended() {
         let now = Instant::now();
@@ -107,9 +124,10 @@ pub(crate) fn until_end(
             }
         }
         if schedule.end.is_some_and(|end| now >= end) {
-            child.signal(TERMINATE);
+            insist.end(child, now);
             schedule.end = None;
         }
+        insist.look(child, now);
         if schedule.begin.is_some_and(|begin| now >= begin) {
             record.enable();
             watches.begin(child.pid());
@@ -121,23 +139,16 @@ pub(crate) fn until_end(
         let load = schedule.load.as_mut().filter(|load| !load.is_over());
         let load = load.map(|load| load.look(now));
         if load == Some(None) {
-            child.signal(TERMINATE);
+            insist.end(child, now);
         }
         let report = schedule.reports.next();
-        let wake =
-            [Some(threads.due()), drain, schedule.end, schedule.begin, report, load.flatten()];
-        let wake = wake.into_iter().flatten().min().unwrap_or(now);
+        let due = [Some(threads.due()), drain, schedule.end, schedule.begin, report];
+        let wake = due.into_iter().chain([load.flatten(), insist.next()]).flatten().min();
+        let wake = wake.unwrap_or(now);
         let pause = wake.saturating_duration_since(Instant::now()).max(Duration::from_micros(1));
-        let received = signals.wait(pause).filter(|received| received.from_process);
-        match received.map(|received| received.signal) {
-            None | Some(CHILD) => {}
-            Some(USER_1) => {
-                if minds_user_1(child.pid()) {
-                    child.signal(USER_1);
-                }
-                so_far(threads, watches);
-            }
-            Some(signal) => child.signal(signal),
+        let Some(received) = signals.wait(pause) else { continue };
+        if pass_on(child, &mut insist, received) {
+            so_far(threads, watches);
         }
     }
     threads.look();

@@ -3,12 +3,15 @@
 use super::{HEAVY_NS, MATERIAL_SHARE, MOSTLY};
 use crate::rows::code_in;
 use crate::run::{Class, Kind, Lock, RunReport};
+use uncontended_figures::text::clean;
 use uncontended_figures::{duration, percent};
 
 /// Why: nothing was seen, no thread waited, none for a lock, or not for long enough.
 pub fn none(report: &RunReport) -> String {
-    if report.coverage.nothing_seen.is_some() {
-        return "no waiting was seen (see Coverage)".to_owned();
+    if let Some(why) = &report.coverage.nothing_seen {
+        let why = clean(why.trim_end_matches('.'));
+        let first: String = why.chars().take(1).collect();
+        return first.to_lowercase() + &why[first.len()..];
     }
     if report.only.is_some() && report.processes.iter().all(|process| process.locks.is_empty()) {
         return "no lock matches".to_owned();

@@ -9,7 +9,8 @@ use crate::rows;
 use crate::run::RunReport;
 use crate::spans::{remark as remark_of, title as title_of};
 use crate::terminal::{
-    about, command_line, ended, futex_waiting, load, negligible, notes, observer, ranked, several,
+    about, command_line, ended, futex_waiting, load, matching, negligible, notes, observer, ranked,
+    several,
 };
 use maud::{Markup, html};
 use uncontended_figures as figures;
@@ -23,7 +24,7 @@ pub fn run_page(report: &RunReport) -> String {
         ended(report),
         several(report.processes.len() as u64, "process", "processes"),
         several(threads, "thread", "threads"),
-        several(rows::locks(report), "lock", "locks"),
+        matching(report),
     ];
     facts.extend(load(report));
     let rows = rows::rows(report);

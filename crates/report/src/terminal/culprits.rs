@@ -148,7 +148,7 @@ pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
     }
     let taken = report.paths.iter().max_by_key(|path| path.length_ns());
     let Some(taken) = taken else {
-        return Some("Ranked by waiting: how the run ended was not seen.".into());
+        return Some(format!("Ranked by waiting: {}.", without_path(report)));
     };
     if taken.tells_gains(report.wall_ns) {
         let share = figures::percent(GAINS);
@@ -172,6 +172,17 @@ pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
             }
         )
     })
+}
+
+/// Why no path to the run's end is known.
+fn without_path(report: &RunReport) -> &'static str {
+    if report.so_far || report.attached.is_some() {
+        "the program had not ended, so it has no length yet"
+    } else if report.signal.is_some() {
+        "a signal ended the program, and no thread's work set the run's length"
+    } else {
+        "the program ended without exit(), and what led to its end was not followed"
+    }
 }
 
 /// The waiting of all threads at the locks that culprits are of.

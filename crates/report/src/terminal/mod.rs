@@ -91,12 +91,24 @@ fn head(report: &RunReport, options: &Options, paint: Paint) -> String {
         ended(report),
         several(processes as u64, "process", "processes"),
         several(threads, "thread", "threads"),
-        several(rows::locks(report), "lock", "locks"),
+        matching(report),
     ];
     let command = fit(&command_line(&report.command), options.width);
     let load = load(report).map_or_else(String::new, |load| wrap(&load, "", options.width));
     let figures = wrap(&figures.join(" · "), "", options.width);
     format!("{}\n{figures}{load}", paint.bold(&command))
+}
+
+/// How many locks there are, or match `--only`.
+pub(crate) fn matching(report: &RunReport) -> String {
+    let locks = rows::locks(report);
+    match (&report.only, locks) {
+        (None, locks) => several(locks, "lock", "locks"),
+        (Some(pattern), 0) => format!("no lock matches '{}'", clean(pattern)),
+        (Some(pattern), locks) => {
+            format!("{} '{}'", several(locks, "lock matches", "locks match"), clean(pattern))
+        }
+    }
 }
 
 /// The load that used the program, with how it ended and how long it took.
