@@ -2,8 +2,9 @@
 //!
 //! # Contract
 //! A lock matches if anything that a report prints of it contains the pattern: its kind, class, place, address, or a
-//! function, file or module of one of its stacks. In a pattern, `*` stands for any characters. `#3` is the lock of that
-//! number, and `#3+2` all locks of the row that is called so.
+//! function, file or module of one of its stacks or of the code that waited for it, held it or ended its waits. In a
+//! pattern, `*` stands for any characters. `#3` is the lock of that number, and `#3+2` all locks of the row that is
+//! called so.
 //! # Evidence
 //! `tests/rows.rs`.
 
@@ -101,7 +102,11 @@ fn words(lock: &Lock) -> impl Iterator<Item = &str> {
         Some(&lock.created),
         Some(&lock.first_taken),
     ];
+    let blamed = lock.held_by.iter().chain(&lock.ended_by);
+    let blamed = blamed.flat_map(|by| by.site.iter().chain(&by.stack));
+    let waited = lock.waited_in.iter().flat_map(|at| at.site.iter().chain(&at.stack));
     let frames = lock.site.iter().chain(stacks.into_iter().flatten().flatten());
+    let frames = frames.chain(blamed).chain(waited);
     let names = [kind_of(lock), class_name(lock.class), &lock.address];
     names.into_iter().chain(frames.flat_map(of_frame))
 }

@@ -120,7 +120,20 @@ fn a_lock_matches_by_all_its_words() {
     let report = || {
         let mut report = sort();
         report.processes[0].locks.truncate(1);
-        report.processes[0].locks.push(lock(9, Kind::Spin, "other"));
+        let waited = WaitedIn {
+            site: None,
+            stack: vec![frame("look_up", "cache.c", 3)],
+            wait_ns: MS,
+            share: 1.0,
+            waits: 1,
+            longest_ns: MS,
+        };
+        report.processes[0].locks.push(Lock {
+            held_by: vec![blamed("evict", MS, 0.5)],
+            ended_by: vec![blamed("refill", MS, 0.5)],
+            waited_in: vec![waited],
+            ..lock(9, Kind::Spin, "other")
+        });
         report
     };
     let kept = |pattern: &str| {
@@ -143,7 +156,9 @@ fn a_lock_matches_by_all_its_words() {
     }
     assert_eq!(kept("*"), [1, 9]);
     assert_eq!(kept("#*"), [1, 9]);
-    assert_eq!(kept("other"), [9]);
+    for pattern in ["other", "evict", "refill", "look_up", "cache.c"] {
+        assert_eq!(kept(pattern), [9], "{pattern}");
+    }
     assert_eq!(kept("contention"), [1, 9]);
     for (pattern, remedy) in [
         ("queue_isnert", "did you mean 'queue_insert'?"),

@@ -2,9 +2,9 @@
 //!
 //! # Contract
 //! A time limit (`--for`) or a load that is over asks with SIGTERM, and [`KILL_AFTER`] later with SIGKILL, as
-//! `timeout -k` does. A person asks with Ctrl-C or by a signal: the program may have a use for that, so `unc` only says,
-//! once and after [`GRACE`], how to go on. [`KEYS`] keys within [`GRACE`] end the program with SIGKILL. The record is
-//! complete whatever ends it.
+//! `timeout -k` does. A person asks with Ctrl-C or by a signal: the program may have a use for that, so `unc` only
+//! says, once and after [`GRACE`], how to go on. [`KEYS`] keys within [`GRACE`] end the program with SIGKILL. The
+//! record is complete whatever ends it.
 
 use super::supervise::TERMINATE;
 use crate::console::tell;
