@@ -1,7 +1,7 @@
 /* Threads wait for what never comes, until a timer ends the program.
  *
  * condition: the signal was sent before the wait; barrier: a thread too few arrives; semaphore: nobody posts; busy: as
- * condition, but another thread goes on. */
+ * condition, but another thread goes on; timed: as condition, but the wait has a deadline, a minute later. */
 #include "truth.h"
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
@@ -18,7 +18,11 @@ NOINLINE static void wait_for_ever(void) {
         sem_wait(&posts);
     } else {
         pthread_mutex_lock(&m);
-        pthread_cond_wait(&ready, &m);
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += 60;
+        if (strcmp(how, "timed") == 0) pthread_cond_timedwait(&ready, &m, &until);
+        else pthread_cond_wait(&ready, &m);
         pthread_mutex_unlock(&m);
     }
     __asm__ volatile(""); /* no tail call */

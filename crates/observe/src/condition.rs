@@ -164,6 +164,9 @@ fn wait_by(
     wait: impl Fn() -> c_int,
 ) -> c_int {
     let begun = begin(condition, mutex, caller);
+    if let (Some(begun), Some(_)) = (&begun, deadline) {
+        wants::has_deadline(begun.at.recorder());
+    }
     let result = wait();
     if let Some(begun) = begun {
         let late = deadline.filter(|_| result == ETIMEDOUT);

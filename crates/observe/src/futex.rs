@@ -14,6 +14,7 @@ use crate::seccomp;
 use libc::{EAGAIN, ETIMEDOUT, FUTEX_CLOCK_REALTIME, FUTEX_PRIVATE_FLAG, c_int, c_long};
 use uncontended_events::events::{self, End};
 use uncontended_events::site::Site;
+use uncontended_events::wants;
 use uncontended_trace::layout::kind::FUTEX;
 
 /// `syscall(SYS_futex, word, operation, …)`.
@@ -40,8 +41,13 @@ pub(crate) unsafe extern "C-unwind" fn futex(
             | libc::FUTEX_WAIT_REQUEUE_PI
     );
     let found = if waits { here::row(word as u64, FUTEX, caller) } else { None };
-    // SAFETY: the program's own call (P1).
-    let wait = || unsafe { host::syscall(number, word, operation, value, timeout, second, third) };
+    let wait = || {
+        if let (Some((at, _)), true) = (found, timeout != 0) {
+            wants::has_deadline(at.recorder());
+        }
+        // SAFETY: the program's own call (P1).
+        unsafe { host::syscall(number, word, operation, value, timeout, second, third) }
+    };
     events::sleep(
         found,
         |at, _| at.ticks(),

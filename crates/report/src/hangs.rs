@@ -6,7 +6,7 @@
 //! the same in the same code are one group; those that wait for others to end come last.
 
 use crate::deadlocks::{find, lock, named};
-use crate::run::{Frame, Hung, Kind, Process, RunReport, Thread};
+use crate::run::{Frame, Hung, Kind, Process, RunReport, Source, Thread};
 use uncontended_figures::duration;
 
 /// A shorter wait might have ended a moment later.
@@ -119,8 +119,12 @@ pub(crate) const TITLE: &str = "Still waiting";
 
 /// What is said behind it.
 pub(crate) fn remark(report: &RunReport) -> &'static str {
-    match report.processes.iter().any(|process| hung(process, report.wall_ns).is_some()) {
-        true => "no thread of the process could go on",
-        false => "for locks that had not been released when the run ended",
+    let is_hung = report.processes.iter().any(|process| hung(process, report.wall_ns).is_some());
+    match (is_hung, report.source) {
+        (true, Source::Preload) => "no thread of the process could go on",
+        (true, Source::Kernel) => {
+            "all threads waited at the end; whether until a deadline is not known"
+        }
+        (false, _) => "for locks that had not been released when the run ended",
     }
 }

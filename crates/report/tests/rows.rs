@@ -129,8 +129,8 @@ fn a_lock_matches_by_all_its_words() {
             longest_ns: MS,
         };
         report.processes[0].locks.push(Lock {
-            held_by: vec![blamed("evict", MS, 0.5)],
-            ended_by: vec![blamed("refill", MS, 0.5)],
+            held_by: vec![Blamed { stack: vec![], ..blamed("evict", MS, 0.5) }],
+            ended_by: vec![Blamed { stack: vec![], ..blamed("refill", MS, 0.5) }],
             waited_in: vec![waited],
             ..lock(9, Kind::Spin, "other")
         });

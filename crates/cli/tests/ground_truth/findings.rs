@@ -105,8 +105,10 @@ fn threads_that_wait_for_what_never_comes() {
         let object = &others[0]["unfinished_object"];
         assert!(object.is_u64() && others[0]["unfinished_lock"].is_null(), "{how}: {object}");
     }
-    let report = check_with("lost_signal", &["busy"], 128 + 14);
-    assert!(report["processes"][0]["hung"].is_null() && texts(&report).is_empty());
+    for how in ["busy", "timed"] {
+        let report = check_with("lost_signal", &[how], 128 + 14);
+        assert!(report["processes"][0]["hung"].is_null() && texts(&report).is_empty(), "{how}");
+    }
 }
 
 #[test]

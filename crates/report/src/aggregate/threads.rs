@@ -44,7 +44,8 @@ pub(super) fn rows(
     threads.into_values().collect()
 }
 
-/// That each thread of `image` that had not ended waited when the run did, if its process had not ended.
+/// That each thread of `image` that had not ended waited when the run did, if its process had not ended. A thread whose
+/// wait has a deadline, or is for something unknown, may go on by itself.
 pub(super) fn hung(record: &Record<'_>, image: &ProcessRecord, facts: &Facts) -> Option<Hung> {
     let wall_ns = facts.wall_ns;
     let seen: HashSet<u32> = image.threads.iter().map(|thread| thread.tid).collect();
@@ -53,6 +54,9 @@ pub(super) fn hung(record: &Record<'_>, image: &ProcessRecord, facts: &Facts) ->
         return None;
     }
     let alive = image.threads.iter().filter(|thread| thread.end_ticks == 0);
+    if alive.clone().any(|thread| thread.wants.is_none_or(|wants| wants.has_deadline)) {
+        return None;
+    }
     let waited = alive.map(|thread| unfinished_ns(record, thread, wall_ns));
     let waited: Vec<u64> = waited.collect();
     let since_ns = waited.iter().copied().min().filter(|&ns| ns > 0 && image.end_ticks == 0)?;

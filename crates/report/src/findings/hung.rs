@@ -9,7 +9,7 @@ use super::rules::Said;
 use crate::deadlocks::{self, named};
 use crate::hangs::{self, Group, is_long};
 use crate::rows::{callers, code, code_in, place};
-use crate::run::{Finding, Head, Kind, Lock, Process, RunReport, Unfinished};
+use crate::run::{Finding, Head, Kind, Lock, Process, RunReport, Source, Unfinished};
 use crate::terminal::several;
 use uncontended_figures::duration;
 
@@ -109,8 +109,12 @@ pub(super) const RULE: &str = "hang";
 /// How many waits the sentence names.
 const NAMED: usize = 3;
 
-/// A finding for each process that hung for what no deadlock and no lock of `said` explains.
+/// A finding for each process that hung for what no deadlock and no lock of `said` explains. The kernel does not say
+/// which waits have a deadline, so of what it saw, none is claimed.
 pub(super) fn find(report: &RunReport, said: &[u64]) -> Vec<Finding> {
+    if report.source == Source::Kernel {
+        return Vec::new();
+    }
     let explained = |process: &&Process| {
         let is_said = |lock: &Lock| said.contains(&lock.id);
         report.deadlocks.iter().any(|deadlock| deadlock.pid == process.pid)

@@ -176,7 +176,9 @@ pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
 
 /// Why no path to the run's end is known.
 fn without_path(report: &RunReport) -> &'static str {
-    if report.so_far || report.attached.is_some() {
+    if report.attached.is_some() {
+        "the program was not watched from its start to its end"
+    } else if report.so_far {
         "the program had not ended, so it has no length yet"
     } else if report.signal.is_some() {
         "a signal ended the program, and no thread's work set the run's length"
