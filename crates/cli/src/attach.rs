@@ -9,8 +9,9 @@ mod target;
 use crate::console::complain;
 use crate::emit;
 use crate::run::plan::{Plan, Refusal};
+use crate::run::reports::Reports;
 use crate::run::session::{Outputs, now_unix_s};
-use crate::run::supervise::{ENDING, Reports, USER_1};
+use crate::run::supervise::{ENDING, USER_1};
 use crate::run::threads::ThreadWatch;
 use crate::symbols::ElfSymbols;
 use std::time::{Duration, Instant};
@@ -112,8 +113,13 @@ fn watch(
         for one in watched.iter_mut() {
             one.attach.look();
         }
-        if received == Some(USER_1) || reports.is_due(Instant::now()) {
+        let is_due = reports.is_due(Instant::now());
+        if received == Some(USER_1) || is_due {
+            let began = Instant::now();
             so_far(watched);
+            if is_due {
+                reports.made(began, Instant::now());
+            }
         }
         if watched.iter().all(|one| one.target.has_ended() || one.attach.has_executed()) {
             return;

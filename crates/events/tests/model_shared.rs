@@ -91,6 +91,25 @@ fn the_last_of_two_readers_knows_of_the_other() {
     explored::holds(&BOTH, Explorer::new, leave_at_once);
 }
 
+/// The last reader leaves at 50, and another one comes at 60: the lock is not free then.
+fn come_as_the_last_one_leaves() -> impl Fn() + 'static {
+    let [last, quick] = threads();
+    move || {
+        last.takes(Shared, 30);
+        last.at.set(50);
+        let left = spawn(move || last.leaves(Shared));
+        quick.takes(Shared, 60);
+        left.join().unwrap();
+        let release = quick.writes.lock.release.load(Relaxed);
+        assert_eq!(release, 0, "held since 60");
+    }
+}
+
+#[test]
+fn a_lock_that_a_reader_has_taken_is_not_free() {
+    explored::holds(&BOTH, Explorer::new, come_as_the_last_one_leaves);
+}
+
 /// A reader since 5 left at 40, one since 30 leaves at 50, and meanwhile another one comes at 60 and leaves at 70. A
 /// writer has waited since 20. Each instant is booked once at most, and no hold is longer than it was.
 fn leave_while_one_comes_and_goes() -> impl Fn() + 'static {

@@ -10,6 +10,7 @@ pub(crate) mod output;
 pub(crate) mod plan;
 mod program;
 mod record;
+pub(crate) mod reports;
 pub(crate) mod session;
 mod spans;
 pub(crate) mod supervise;

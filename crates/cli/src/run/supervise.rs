@@ -9,6 +9,7 @@
 use super::insist::Insist;
 use super::load::Load;
 use super::record::Record;
+use super::reports::Reports;
 use super::threads::ThreadWatch;
 use super::watches::Watches;
 use std::time::{Duration, Instant};
@@ -43,33 +44,6 @@ pub(crate) struct Schedule<'a> {
     pub(crate) load: Option<Load<'a>>,
     /// When to report what was recorded so far.
     pub(crate) reports: Reports,
-}
-
-/// When the next report so far is due.
-#[derive(Debug, Default)]
-pub(crate) struct Reports {
-    next: Option<(Instant, Duration)>,
-}
-
-impl Reports {
-    /// One each time that `every` has passed since `start`.
-    pub(crate) fn new(every: Option<Duration>, start: Instant) -> Self {
-        Reports { next: every.map(|every| (start + every, every)) }
-    }
-
-    /// When the next one is due.
-    pub(crate) fn next(&self) -> Option<Instant> {
-        self.next.map(|(next, _)| next)
-    }
-
-    /// Whether one is due; then the next one is due later. Those that were missed are left out.
-    pub(crate) fn is_due(&mut self, now: Instant) -> bool {
-        let Some((next, every)) = self.next.filter(|(next, _)| now >= *next) else { return false };
-        let missed = (now - next).as_nanos() / every.as_nanos().max(1);
-        let steps = u32::try_from(missed).unwrap_or(u32::MAX).saturating_add(1);
-        self.next = Some((next + every.saturating_mul(steps), every));
-        true
-    }
 }
 
 /// Whether the process catches or ignores SIGUSR1, and so does not die of it. That a thread blocks it says nothing: it
@@ -135,6 +109,7 @@ pub(crate) fn until_end(
         }
         if schedule.reports.is_due(now) {
             so_far(threads, watches);
+            schedule.reports.made(now, Instant::now());
         }
         let load = schedule.load.as_mut().filter(|load| !load.is_over());
         let load = load.map(|load| load.look(now));
