@@ -18,6 +18,8 @@
 //!     that gives up leaves the list before it reads `divided_to`.
 //! # Edges
 //! left: [`leave`] counts itself out of `holders` after noting its hold -> the last one to leave. Carries `PastHold`.
+//! freed: [`leave`], alone, stores `release`, then counts itself out of `holders` -> [`acquired`] stores 0.
+//! taken: [`acquired`] counts itself in `holders`, then stores 0 -> [`leave`], where two left at once, finds it there.
 //! hold: [`note`] stores `PastHold::ended` -> [`divide`] takes it. Carries the entry.
 //! # Evidence
 //! `tests/shared.rs`, `tests/model_shared.rs`; `tests/programs`: `blame_rwlock.c`, `readers_starve_writer.c`.
@@ -63,12 +65,14 @@ pub fn acquired(at: impl Site, rows: Rows, wait: Option<Wait>) {
     let Rows { mine, state, .. } = rows;
     events::bump(&mine.cell.acquisitions);
     let wanted = waiters::count(state.lock) != 0;
-    let first = state.lock.holders.fetch_add(1, Relaxed) == 0;
+    // EDGE freed (acquire): the time of the release, which the store below takes back.
+    let first = state.lock.holders.fetch_add(1, Acquire) == 0;
     let now = if at.recorder().holds != Holds::None || wanted { at.ticks() } else { 1 };
     if wanted {
         end_wait(at, rows, wait, first, now);
     }
     // EDGE free (release): the time that was free, as in `events::take`.
+    // EDGE taken (release): this holder.
     state.lock.release.store(0, Release);
     if mine.cell.depth.load(Relaxed) == 0 {
         events::own(at.recorder(), mine, at.site(), || now);
@@ -352,6 +356,14 @@ impl Left {
     }
 }
 
+/// The calling thread is the last one to leave, at `now`.
+#[inline(always)]
+fn left_by(recorder: &Recorder, rows: Rows, now: u64) {
+    let Rows { mine, state, .. } = rows;
+    state.lock.ended_by.store(events::id(recorder, mine.cell), Relaxed);
+    state.lock.signalled.store(now, Relaxed);
+}
+
 /// Records the release that is about to happen. `readers` makes the readers' row for a writer that they wait for.
 pub fn leave(at: impl Site, rows: Rows, readers: impl FnOnce() -> Option<Row>) -> Left {
     let Rows { mine, state, side } = rows;
@@ -368,6 +380,12 @@ pub fn leave(at: impl Site, rows: Rows, readers: impl FnOnce() -> Option<Row>) -
         note(at, list, mine.cell, (began, now));
     }
     mine.cell.depth.store(depth.saturating_sub(1), Relaxed);
+    let is_alone = depth != 0 && state.lock.holders.load(Relaxed) == 1;
+    if is_alone {
+        left_by(at.recorder(), rows, now);
+        state.lock.release.store(now, Relaxed);
+    }
+    // EDGE freed (release): the time of the release.
     // EDGE left (release): what this thread has noted.
     // EDGE left (acquire): what the threads that left before have noted.
     let is_last = depth != 0 && state.lock.holders.fetch_sub(1, AcqRel) == 1;
@@ -382,10 +400,19 @@ pub fn leave(at: impl Site, rows: Rows, readers: impl FnOnce() -> Option<Row>) -
         caused = divide(at, rows, list, readers, (began, now));
         drop(busy);
     }
-    if is_last {
-        state.lock.ended_by.store(events::id(at.recorder(), mine.cell), Relaxed);
-        state.lock.signalled.store(now, Relaxed);
-        state.lock.release.store(now, Relaxed);
+    let has_company = match (is_alone, is_last) {
+        (true, _) => !is_last,
+        (false, true) => {
+            left_by(at.recorder(), rows, now);
+            // EDGE taken (acquire): the reader that stored 0 counts as a holder.
+            state.lock.release.swap(now, Acquire);
+            state.lock.holders.load(Relaxed) != 0
+        }
+        (false, false) => false,
+    };
+    if has_company {
+        // A reader has come: the lock is not free.
+        let _ = state.lock.release.compare_exchange(now, 0, Relaxed, Relaxed);
     }
     Left { unlock, caused, readers }
 }

@@ -110,6 +110,33 @@ fn a_lock_that_a_reader_has_taken_is_not_free() {
     explored::holds(&BOTH, Explorer::new, come_as_the_last_one_leaves);
 }
 
+/// The same where two leave at once, at 50 and at 55.
+fn come_as_the_last_two_leave() -> impl Fn() + 'static {
+    let [one, other, quick] = threads();
+    move || {
+        one.takes(Shared, 30);
+        other.takes(Shared, 35);
+        one.at.set(50);
+        other.at.set(55);
+        let left = [one, other].map(|thread| spawn(move || thread.leaves(Shared)));
+        quick.takes(Shared, 60);
+        left.map(|thread| thread.join().unwrap());
+        let release = quick.writes.lock.release.load(Relaxed);
+        assert_eq!(release, 0, "held since 60");
+    }
+}
+
+#[test]
+fn a_lock_that_two_have_left_and_a_third_has_taken_is_not_free() {
+    explored::begins(
+        "a_lock_that_two_have_left_and_a_third_has_taken_is_not_free",
+        (50_000, None),
+        &BOTH,
+        Explorer::new,
+        come_as_the_last_two_leave,
+    );
+}
+
 /// A reader since 5 left at 40, one since 30 leaves at 50, and meanwhile another one comes at 60 and leaves at 70. A
 /// writer has waited since 20. Each instant is booked once at most, and no hold is longer than it was.
 fn leave_while_one_comes_and_goes() -> impl Fn() + 'static {

@@ -1,8 +1,8 @@
 //! When reports so far are due.
 //!
 //! # Contract
-//! One each time that an interval has passed. Those that were missed are left out. Making them takes at most one part in
-//! [`SHARE`] of the time: one that took long puts off the next, for the program may need the CPU.
+//! One each time that an interval has passed. Those that were missed are left out. Making them takes at most one part
+//! in [`SHARE`] of the time: one that took long puts off the next, for the program may need the CPU.
 
 use std::time::{Duration, Instant};
 
