@@ -35,6 +35,24 @@ static void *behind(void *number) {
     return NULL;
 }
 
+/* One thread holds a mutex and waits for the end of another, which wants it. */
+static void *wants_it(void *number) {
+    has_started((uintptr_t)number);
+    take_second(0);
+    return NULL;
+}
+
+NOINLINE static void wait_for_its_end(pthread_t thread) { pthread_join(thread, NULL); __asm__ volatile(""); }
+
+static void *joins(void *number) {
+    take_first(0);
+    pthread_t other = start(wants_it, (void *)1);
+    await_asleep(&tids[1]);
+    has_started((uintptr_t)number);
+    wait_for_its_end(other);
+    return NULL;
+}
+
 /* Read-write locks: thread n reads n and wants to write n + 1. */
 NOINLINE static void read_first(uintptr_t n) { pthread_rwlock_rdlock(&rwlocks[n]); __asm__ volatile(""); }
 NOINLINE static void write_second(uintptr_t n) { pthread_rwlock_wrlock(&rwlocks[n]); __asm__ volatile(""); }
@@ -163,6 +181,8 @@ int main(int argc, char **argv) {
         begin(threads, readers);
     } else if (strcmp(mode, "upgrade") == 0) {
         begin(threads = 1, readers);
+    } else if (strcmp(mode, "join") == 0) {
+        start(joins, (void *)0);
     } else if (strcmp(mode, "reads-twice") == 0) {
         pthread_rwlockattr_t attributes;
         pthread_rwlockattr_init(&attributes);

@@ -492,6 +492,23 @@ fn deadlocks() {
     }
 }
 
+/// A thread that waits for the end of one that wants a lock it holds.
+#[test]
+fn deadlock_of_a_join_and_a_lock() {
+    let found = deadlock("join").expect("a deadlock");
+    let cycle = found["threads"].as_array().unwrap();
+    assert_eq!((cycle.len(), &found["behind"]), (2, &Value::from(0)), "{found:#}");
+    let (joins, locks): (Vec<&Value>, Vec<&Value>) =
+        cycle.iter().partition(|thread| thread["lock"].is_null());
+    let ([joiner], [waiter]) = (&joins[..], &locks[..]) else { panic!("{found:#}") };
+    let has = |stack: &Value, function: &str| {
+        stack.as_array().unwrap().iter().any(|frame| frame["function"] == function)
+    };
+    assert!(has(&joiner["stack"], "wait_for_its_end") && joiner["holds"] == false, "{found:#}");
+    assert!(has(&waiter["stack"], "take_second") && has(&waiter["taken"], "take_first"));
+    assert_eq!((&joiner["holder"], &waiter["holder"]), (&waiter["tid"], &joiner["tid"]));
+}
+
 /// A reader that reads again waits for a writer, which waits for the reader.
 #[test]
 fn deadlock_of_a_reader_and_a_writer() {

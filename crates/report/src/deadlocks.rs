@@ -71,16 +71,19 @@ fn is_same(one: &Lock, other: &Lock) -> bool {
 pub(crate) fn waits(report: &RunReport, thread: &Stuck) -> String {
     let how = if thread.shared { "to share" } else { "for" };
     let until = if thread.has_deadline { ", until a deadline," } else { "" };
-    format!(
-        "{} has waited {}{until} {how} {} in",
-        named(thread.tid, &thread.name),
-        duration(thread.wait_ns),
-        lock(report, thread.lock)
-    )
+    let what = match thread.lock {
+        Some(id) => format!("{how} {}", lock(report, id)),
+        None => format!("for the end of thread {}", thread.holder),
+    };
+    let who = named(thread.tid, &thread.name);
+    format!("{who} has waited {}{until} {what} in", duration(thread.wait_ns))
 }
 
-/// The thread that keeps a thread waiting: the title of the stack of its acquisition.
+/// The thread that keeps a thread waiting: the title of the stack of its acquisition; nothing of a wait for its end.
 pub(crate) fn holder(deadlock: &Deadlock, thread: &Stuck) -> String {
+    if thread.lock.is_none() {
+        return String::new();
+    }
     let name = deadlock.threads.iter().find(|next| next.tid == thread.holder);
     let holder = named(thread.holder, name.map_or("", |next| &next.name));
     if !thread.holds {
@@ -104,7 +107,11 @@ pub(crate) fn sentence(report: &RunReport, deadlock: &Deadlock) -> String {
         .iter()
         .take(if threads > IN_A_SENTENCE { LINES } else { threads })
         .map(|thread| {
-            let (waiter, lock) = (named(thread.tid, &thread.name), lock(report, thread.lock));
+            let waiter = named(thread.tid, &thread.name);
+            let Some(id) = thread.lock else {
+                return format!("{waiter} waits for the end of thread {}", thread.holder);
+            };
+            let lock = lock(report, id);
             match deadlock.threads.len() {
                 1 => format!("{waiter} waits for {lock}, which it holds itself"),
                 _ if thread.holds => {
@@ -117,8 +124,10 @@ pub(crate) fn sentence(report: &RunReport, deadlock: &Deadlock) -> String {
             }
         })
         .collect();
+    let has_join = deadlock.threads.iter().any(|thread| thread.lock.is_none());
     let is_of_one_lock = deadlock.threads.windows(2).all(|pair| pair[0].lock == pair[1].lock);
     let remedy = match is_of_one_lock {
+        _ if has_join => "release the lock before waiting for the end of a thread that needs it",
         true => "release the lock before taking it again",
         false => "take these locks in the same order everywhere, or never two at a time",
     };

@@ -25,7 +25,9 @@ impl RunReport {
         self.findings.retain(|finding| finding.lock.is_none_or(|id| kept.contains(&id)));
         self.keep_culprits(|culprit| culprit.locks.iter().any(|id| kept.contains(id)));
         let concerns = |lock: &u64| kept.contains(lock);
-        self.deadlocks.retain(|deadlock| deadlock.threads.iter().any(|t| concerns(&t.lock)));
+        self.deadlocks.retain(|deadlock| {
+            deadlock.threads.iter().any(|t| t.lock.as_ref().is_some_and(concerns))
+        });
         if let Some(order) = &mut self.lock_order {
             order.inversions.retain(|found| found.threads.iter().any(|t| concerns(&t.taken)));
         }

@@ -293,7 +293,7 @@ impl Dice {
         let thread = |random: &mut Self| Stuck {
             tid: random.below(4) as u32,
             name: random.text(),
-            lock: random.below(8),
+            lock: random.maybe(|random| random.below(8)),
             shared: random.below(2) == 0,
             has_deadline: random.below(2) == 0,
             wait_ns: random.number(),

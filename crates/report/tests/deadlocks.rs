@@ -54,7 +54,7 @@ fn cycles_of_waits_follow_from_the_last_words() {
     };
     let [deadlock] = &found(|_, _, _| {})[..] else { panic!("one deadlock") };
     let tids: Vec<u32> = deadlock.threads.iter().map(|thread| thread.tid).collect();
-    let locks: Vec<u64> = deadlock.threads.iter().map(|thread| thread.lock).collect();
+    let locks: Vec<u64> = deadlock.threads.iter().filter_map(|thread| thread.lock).collect();
     assert_eq!((tids, locks, deadlock.behind), (vec![7, 8, 9], vec![1, 2, 0], 0));
     assert_eq!(
         (deadlock.threads[0].wait_ns, deadlock.threads[0].held_ns),

@@ -262,7 +262,7 @@ fn a_long_deadlock_has_a_line_for_each_thread() {
         let stuck = |nth| Stuck {
             tid: 100 + nth,
             name: String::new(),
-            lock: 1 + u64::from(nth % 2),
+            lock: Some(1 + u64::from(nth % 2)),
             shared: false,
             has_deadline: false,
             wait_ns: 1_900 * MS,

@@ -172,7 +172,7 @@ fn deadlocks_come_first_with_the_stacks_of_all_threads() {
     let stuck = |tid: u32, lock: u64, holder: u32| Stuck {
         tid,
         name: format!("worker-{tid}"),
-        lock,
+        lock: Some(lock),
         shared: false,
         has_deadline: false,
         wait_ns: 1_900 * MS,

@@ -2,10 +2,10 @@
 //!
 //! # Contract
 //! A thread waits for another if its call in progress wants a lock that the other holds, as the record's last words
-//! say; or if it wants to share a lock that another wants for itself, and no thread holds it alone. A thread that took
-//! a lock after that call began has left the call by a jump. Each cycle is reported once; of cycles that share a
-//! thread, one. A semaphore counts as a lock if one thread has taken it and no other thread than its taker ever posted
-//! it.
+//! say, or the other's end; or if it wants to share a lock that another wants for itself, and no thread holds it
+//! alone. A thread that took a lock after that call began has left the call by a jump. Each cycle is reported once; of
+//! cycles that share a thread, one. A semaphore counts as a lock if one thread has taken it and no other thread than
+//! its taker ever posted it.
 //! # Invariants
 //! I1: no thread is in two of the cycles found, and every other cycle has a thread in one of them.
 //! # Evidence
@@ -15,7 +15,9 @@ use super::stacks::Stacks;
 use crate::run::{Deadlock, Process, Stuck};
 use std::collections::{HashMap, VecDeque};
 use uncontended_trace::layout::kind;
-use uncontended_trace::reader::{HoldRecord, LockRecord, ProcessRecord, Record, WantsRecord};
+use uncontended_trace::reader::{
+    HoldRecord, LockRecord, ProcessRecord, Record, ThreadRecord, WantsRecord,
+};
 
 /// Which threads wait for which when the record ends.
 pub(super) struct Waits<'a> {
@@ -64,7 +66,7 @@ pub(super) fn deadlocks(
             Some(Stuck {
                 tid: thread.tid,
                 name: thread.name.clone(),
-                lock: *number.get(&wants.lock)?,
+                lock: if wait.is_join { None } else { Some(*number.get(&wants.lock)?) },
                 shared: wants.shared,
                 has_deadline: wants.has_deadline,
                 wait_ns: for_ns(wants.since).unwrap_or(0),
@@ -91,7 +93,8 @@ pub(super) fn numbered(
 ) -> Vec<Deadlock> {
     let numbered = found.zip(processes).flat_map(|(mut deadlocks, process)| {
         for thread in deadlocks.iter_mut().flat_map(|deadlock| &mut deadlock.threads) {
-            thread.lock = process.locks[thread.lock as usize].id;
+            let place = thread.lock.as_mut();
+            place.into_iter().for_each(|lock| *lock = process.locks[*lock as usize].id);
         }
         deadlocks
     });
@@ -104,6 +107,8 @@ pub(super) struct Wait {
     pub(super) holder: usize,
     /// Whether that one holds the lock.
     pub(super) holds: bool,
+    /// Whether it is for that one's end.
+    pub(super) is_join: bool,
     /// Stack of its acquisition; 0 if unknown.
     pub(super) site: u32,
     /// Since when it holds the lock, in ticks.
@@ -147,6 +152,9 @@ impl<'a> Last<'a> {
     /// The threads that a thread waits for.
     fn waits(&self, at: usize) -> Vec<Wait> {
         let Some(wants) = self.wants(at) else { return Vec::new() };
+        if wants.joined != 0 {
+            return self.joined(wants.joined).into_iter().collect();
+        }
         let Some(lock) = self.locks.get(&wants.lock) else { return Vec::new() };
         match lock.kind {
             kind::MUTEX | kind::SPIN | kind::ANNOTATED => self.owner(lock).into_iter().collect(),
@@ -154,6 +162,13 @@ impl<'a> Last<'a> {
             kind::RWLOCK_WRITE => self.sharers(at, wants, lock),
             _ => Vec::new(),
         }
+    }
+
+    /// The thread that has not ended of those with this handle.
+    fn joined(&self, handle: u64) -> Option<Wait> {
+        let is_it = |thread: &ThreadRecord| thread.handle == handle && thread.end_ticks == 0;
+        let holder = self.image.threads.iter().position(is_it)?;
+        Some(Wait { holder, holds: false, is_join: true, site: 0, since: None })
     }
 
     /// The thread that holds a lock alone.
@@ -181,13 +196,15 @@ impl<'a> Last<'a> {
                 let theirs = self.wants(other).filter(|theirs| !theirs.shared && other != at);
                 theirs.is_some_and(|theirs| theirs.lock == wants.lock)
             });
-            waits.extend(writers.map(|holder| Wait { holder, holds: false, site: 0, since: None }));
+            let before =
+                |holder| Wait { holder, holds: false, is_join: false, site: 0, since: None };
+            waits.extend(writers.map(before));
         }
         waits
     }
 
     fn wait_for((at, _, hold): &(usize, u32, HoldRecord)) -> Wait {
-        Wait { holder: *at, holds: true, site: hold.site, since: hold.since }
+        Wait { holder: *at, holds: true, is_join: false, site: hold.site, since: hold.since }
     }
 }
 

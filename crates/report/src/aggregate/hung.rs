@@ -8,7 +8,7 @@
 //! # Evidence
 //! `tests/programs`: `stuck.c`.
 
-use super::deadlocks::{Waits, behind};
+use super::deadlocks::{Wait, Waits, behind};
 use super::locks::Rows;
 use super::stacks::Stacks;
 use crate::run::Head;
@@ -24,10 +24,13 @@ pub(super) fn add(
     rows: &mut Rows,
     stacks: &mut Stacks<'_>,
 ) {
-    let Waits { last, of: waits, graph, number } = waits;
+    let Waits { last, of: waits, number, .. } = waits;
+    let for_locks =
+        |of: &Vec<Wait>| of.iter().filter(|wait| !wait.is_join).map(|wait| wait.holder).collect();
+    let graph: Vec<Vec<usize>> = waits.iter().map(for_locks).collect();
     for at in 0..image.threads.len() {
         let Some(wanted) = last.wants(at).map(|wants| wants.lock) else { continue };
-        let Some(steps) = chain(graph, at) else { continue };
+        let Some(steps) = chain(&graph, at) else { continue };
         let [.., before, head] = steps[..] else { continue };
         let Some(held) = last.wants(before).map(|wants| wants.lock) else { continue };
         let Some(wait) = waits[before].first().filter(|wait| wait.holds) else { continue };
@@ -43,7 +46,7 @@ pub(super) fn add(
             taken: stacks.frames(wait.site),
             held_ns: began.map(|ticks| wall_ns.saturating_sub(record.ns(ticks))),
             through: u32::try_from(steps.len() - 2).unwrap_or(u32::MAX),
-            behind: u32::try_from(behind(graph, &[head])).unwrap_or(u32::MAX),
+            behind: u32::try_from(behind(&graph, &[head])).unwrap_or(u32::MAX),
             is_asleep: thread.asleep_since.is_some(),
         });
     }

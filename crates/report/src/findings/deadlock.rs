@@ -14,7 +14,7 @@ pub(super) fn find(report: &RunReport) -> impl Iterator<Item = Finding> {
 /// Whether a lock is part of one.
 pub(super) fn has(report: &RunReport, lock: u64) -> bool {
     let threads = report.deadlocks.iter().flat_map(|deadlock| &deadlock.threads);
-    threads.into_iter().any(|thread| thread.lock == lock)
+    threads.into_iter().any(|thread| thread.lock == Some(lock))
 }
 
 fn finding(report: &RunReport, deadlock: &Deadlock) -> Finding {
@@ -27,7 +27,7 @@ fn finding(report: &RunReport, deadlock: &Deadlock) -> Finding {
     Finding {
         rule: RULE.to_owned(),
         text: sentence(report, deadlock),
-        lock: deadlock.threads.first().map(|thread| thread.lock),
+        lock: deadlock.threads.iter().find_map(|thread| thread.lock),
         wait_share: None,
         evidence: evidence.map(|(name, value)| (name.to_owned(), value)).into(),
     }

@@ -54,7 +54,7 @@ pub(super) fn deadlock(report: &RunReport, deadlock: &Deadlock) -> Markup {
             (stack(&waits(report, thread), &thread.stack))
             @if thread.stack.is_empty() { div class="remark" { (waits(report, thread)) " code not recorded" } }
             (stack(&holder(deadlock, thread), &thread.taken))
-            @if thread.taken.is_empty() { div class="remark" { (holder(deadlock, thread)) } }
+            @if thread.taken.is_empty() && thread.lock.is_some() { div class="remark" { (holder(deadlock, thread)) } }
         }
         @if let Some(behind) = behind(deadlock) { p class="remark" { (behind) } }
     }

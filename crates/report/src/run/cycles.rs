@@ -21,8 +21,9 @@ pub struct Stuck {
     pub tid: u32,
     /// Its name.
     pub name: String,
-    /// The lock that it waits for.
-    pub lock: u64,
+    /// The lock that it waits for; none if it waits for the end of the next thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<u64>,
     /// Whether it waits to share that lock with other readers.
     pub shared: bool,
     /// Whether its wait has a deadline.
@@ -33,7 +34,8 @@ pub struct Stuck {
     pub stack: Vec<Frame>,
     /// The thread that it waits for: the next one's ID.
     pub holder: u32,
-    /// Whether that thread holds the lock; if not, it is a writer that waits for it, before which no reader comes.
+    /// Whether that thread holds the lock; if not, it is a writer that waits for it, before which no reader comes, or
+    /// its end is waited for.
     pub holds: bool,
     /// Where that thread took the lock; empty if that was not recorded.
     pub taken: Vec<Frame>,

@@ -23,7 +23,9 @@ fn block(report: &RunReport, deadlock: &Deadlock, options: &Options, paint: Pain
         if thread.stack.is_empty() {
             text.push_str("    code not recorded\n");
         }
-        text.push_str(&wrap(&holder(deadlock, thread), "  ", options.width));
+        if thread.lock.is_some() {
+            text.push_str(&wrap(&holder(deadlock, thread), "  ", options.width));
+        }
         text.push_str(&lines(&thread.taken, options));
     }
     if let Some(more) = deadlock.threads.len().checked_sub(THREADS + 1) {
