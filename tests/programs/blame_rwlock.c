@@ -2,10 +2,10 @@
  * writer out. The short ones are innocent. */
 #include "truth.h"
 
-enum { ROUNDS = 3, LONG_MS = 30, SHORT_US = 100 };
+enum { ROUNDS = 3, LONG_MS = 30, SHORT_US = 100, SHORT_READS = 200 };
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static _Atomic pid_t waiter;
-static _Atomic int holding;
+static _Atomic int holding, short_reads;
 
 static void nap_us(long us) {
     struct timespec time = {0, us * 1000};
@@ -27,12 +27,13 @@ NOINLINE static void read_for_long(void) {
     holding = 1;
     await_asleep(&waiter);
     nap_ms(LONG_MS);
+    while (short_reads < SHORT_READS) nap_us(SHORT_US);
     holding = 0;
     pthread_rwlock_unlock(&lock);
     __asm__ volatile("");
 }
 
-/* Inside the long reader's hold, more often than holds are noted one by one. */
+/* Inside the long reader's hold, while a writer waits, and more often than holds are noted one by one. */
 NOINLINE static void read_shortly(void) {
     pthread_rwlock_rdlock(&lock);
     nap_us(SHORT_US / 10);
@@ -41,8 +42,8 @@ NOINLINE static void read_shortly(void) {
 }
 
 static void *short_reader(void *unused) {
-    while (!holding) nap_us(SHORT_US);
-    while (holding) read_shortly();
+    await_asleep(&waiter);
+    while (short_reads < SHORT_READS) read_shortly(), short_reads++;
     return unused;
 }
 
@@ -67,7 +68,7 @@ static void *hold(void *body) {
 
 /* A holder, then a waiter. */
 static void meet(void (*holder)(void), void *(*wants)(void *), int readers) {
-    waiter = 0;
+    waiter = 0, short_reads = 0;
     pthread_t long_one = start(hold, (void *)holder);
     while (!holding) nap_us(SHORT_US);
     pthread_t other = readers ? start(short_reader, NULL) : 0;
