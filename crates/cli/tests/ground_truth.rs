@@ -287,10 +287,24 @@ fn a_waiter_without_a_cpu_waits_for_that_of_the_releaser_or_for_another() {
     check_with("releasers_cpu", &["apart"], 0);
 }
 
+/// On a machine so busy that threads slept for a fifth of the run before they met, no gain is reported: the program
+/// then runs again.
+fn path_of_threads_that_met(mode: &str) -> Value {
+    for _ in 0..3 {
+        let (report, unmet) = run_by(&[], "path", &[mode], 0);
+        let [asleep_ns, wall_ns] = [&report["paths"][0]["asleep_ns"], &report["wall_ns"]];
+        if asleep_ns.as_u64().unwrap_or(0) <= wall_ns.as_u64().unwrap() / 5 {
+            assert_eq!(unmet, Vec::<String>::new(), "{mode}: {report:#}");
+            return report;
+        }
+    }
+    check_with("path", &[mode], 0)
+}
+
 #[test]
 fn the_path_leads_to_the_hold_that_all_waited_for() {
     for mode in ["join", "made", "condition", "semaphore", "barrier", "nested", "writer", "exit"] {
-        let report = check_with("path", &[mode], 0);
+        let report = path_of_threads_that_met(mode);
         assert_eq!(report["ranked_by"], "gain", "{mode}");
         let paths = report["paths"].as_array().expect("paths");
         let [path] = &paths[..] else { panic!("{mode}: {paths:?}") };
