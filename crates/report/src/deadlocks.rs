@@ -80,18 +80,18 @@ pub(crate) fn waits(report: &RunReport, thread: &Stuck) -> String {
 }
 
 /// The thread that keeps a thread waiting: the title of the stack of its acquisition; nothing of a wait for its end.
-pub(crate) fn holder(deadlock: &Deadlock, thread: &Stuck) -> String {
-    if thread.lock.is_none() {
-        return String::new();
-    }
+pub(crate) fn holder(deadlock: &Deadlock, thread: &Stuck) -> Option<String> {
+    thread.lock?;
     let name = deadlock.threads.iter().find(|next| next.tid == thread.holder);
     let holder = named(thread.holder, name.map_or("", |next| &next.name));
     if !thread.holds {
-        return format!("{holder} wants it for itself; no reader comes before a waiting writer");
+        return Some(format!(
+            "{holder} wants it for itself; no reader comes before a waiting writer"
+        ));
     }
     let held = thread.held_ns.map_or(String::new(), |ns| format!(" for {}", duration(ns)));
     let took = if thread.taken.is_empty() { "" } else { ", which took it in" };
-    format!("held{held} by {holder}{took}")
+    Some(format!("held{held} by {holder}{took}"))
 }
 
 /// A sentence of more threads is not read to its end: each has a line then.

@@ -114,6 +114,16 @@ pub(crate) fn groups<'r>(report: &'r RunReport, process: &'r Process) -> Vec<Gro
     groups
 }
 
+/// The groups of all processes.
+pub(crate) fn all(report: &RunReport) -> Vec<Group<'_>> {
+    report.processes.iter().flat_map(|process| groups(report, process)).collect()
+}
+
+/// How many threads are in groups beyond the first `shown`.
+pub(crate) fn beyond(groups: &[Group<'_>], shown: usize) -> u64 {
+    groups.iter().skip(shown).map(|group| group.threads.len() as u64).sum()
+}
+
 /// The heading.
 pub(crate) const TITLE: &str = "Still waiting";
 

@@ -6,7 +6,7 @@
 //! says, once and after [`GRACE`], how to go on. [`KEYS`] keys within [`GRACE`] end the program with SIGKILL. The
 //! record is complete whatever ends it.
 
-use super::supervise::TERMINATE;
+use super::supervise::{KILL, TERMINATE};
 use crate::console::tell;
 use std::time::{Duration, Instant};
 use uncontended_sys::process::Child;
@@ -17,7 +17,6 @@ const GRACE: Duration = Duration::from_secs(2);
 const KILL_AFTER: Duration = Duration::from_secs(10);
 /// The number of keys in a row that end the program.
 const KEYS: usize = 3;
-const KILL: i32 = 9;
 
 /// What was asked, and when.
 #[derive(Debug, Default)]

@@ -6,6 +6,7 @@
 //! takes its load with it.
 
 use super::ending::status;
+use super::supervise::{KILL, TERMINATE};
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -22,8 +23,6 @@ const ASK_EVERY: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a load may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
-const TERMINATE: i32 = 15;
-const KILL: i32 = 9;
 
 /// The commands of a load.
 #[derive(Debug)]

@@ -22,6 +22,7 @@ const QUIT: i32 = 3;
 pub(crate) const USER_1: i32 = 10;
 const USER_2: i32 = 12;
 pub(crate) const TERMINATE: i32 = 15;
+pub(crate) const KILL: i32 = 9;
 const CHILD: i32 = 17;
 const FILE_SIZE: i32 = 25;
 

@@ -12,12 +12,11 @@
 //! The tests below: random graphs against all their cycles; `tests/programs`: `deadlock.c`.
 
 use super::stacks::Stacks;
+use super::threads::joined;
 use crate::run::{Deadlock, Process, Stuck};
 use std::collections::{HashMap, VecDeque};
 use uncontended_trace::layout::kind;
-use uncontended_trace::reader::{
-    HoldRecord, LockRecord, ProcessRecord, Record, ThreadRecord, WantsRecord,
-};
+use uncontended_trace::reader::{HoldRecord, LockRecord, ProcessRecord, Record, WantsRecord};
 
 /// Which threads wait for which when the record ends.
 pub(super) struct Waits<'a> {
@@ -152,8 +151,10 @@ impl<'a> Last<'a> {
     /// The threads that a thread waits for.
     fn waits(&self, at: usize) -> Vec<Wait> {
         let Some(wants) = self.wants(at) else { return Vec::new() };
-        if wants.joined != 0 {
-            return self.joined(wants.joined).into_iter().collect();
+        if let Some(holder) = joined(self.image, wants.joined) {
+            let is_alive = self.image.threads[holder].end_ticks == 0;
+            let wait = Wait { holder, holds: false, is_join: true, site: 0, since: None };
+            return is_alive.then_some(wait).into_iter().collect();
         }
         let Some(lock) = self.locks.get(&wants.lock) else { return Vec::new() };
         match lock.kind {
@@ -162,13 +163,6 @@ impl<'a> Last<'a> {
             kind::RWLOCK_WRITE => self.sharers(at, wants, lock),
             _ => Vec::new(),
         }
-    }
-
-    /// The thread that has not ended of those with this handle.
-    fn joined(&self, handle: u64) -> Option<Wait> {
-        let is_it = |thread: &ThreadRecord| thread.handle == handle && thread.end_ticks == 0;
-        let holder = self.image.threads.iter().position(is_it)?;
-        Some(Wait { holder, holds: false, is_join: true, site: 0, since: None })
     }
 
     /// The thread that holds a lock alone.

@@ -37,7 +37,7 @@ pub(super) fn rows(
             let number = row.map(|row| row as u64);
             (thread.unfinished_lock, thread.unfinished_object) =
                 if is_lock { (number, None) } else { (None, number) };
-            thread.unfinished_join = joined(image, wants.joined);
+            thread.unfinished_join = joined(image, wants.joined).map(|at| image.threads[at].tid);
             thread.unfinished_stack = stacks.frames(wants.stack);
         }
     }
@@ -63,10 +63,11 @@ pub(super) fn hung(record: &Record<'_>, image: &ProcessRecord, facts: &Facts) ->
     Some(Hung { threads: waited.len() as u64, since_ns })
 }
 
-/// The thread with this handle: of several, the one that has not ended.
-fn joined(image: &ProcessRecord, handle: u64) -> Option<u32> {
-    let of_handle = image.threads.iter().filter(|thread| thread.handle == handle && handle != 0);
-    of_handle.max_by_key(|thread| thread.end_ticks == 0).map(|thread| thread.tid)
+/// The thread with this handle, by its place: of several, the one that has not ended.
+pub(super) fn joined(image: &ProcessRecord, handle: u64) -> Option<usize> {
+    let all = image.threads.iter().enumerate();
+    let of_handle = all.filter(|(_, thread)| thread.handle == handle && handle != 0);
+    of_handle.max_by_key(|(_, thread)| thread.end_ticks == 0).map(|(at, _)| at)
 }
 
 /// Adds the waiting of threads, by their numbers, at the locks of a process.

@@ -53,8 +53,10 @@ pub(super) fn deadlock(report: &RunReport, deadlock: &Deadlock) -> Markup {
         @for thread in &deadlock.threads {
             (stack(&waits(report, thread), &thread.stack))
             @if thread.stack.is_empty() { div class="remark" { (waits(report, thread)) " code not recorded" } }
-            (stack(&holder(deadlock, thread), &thread.taken))
-            @if thread.taken.is_empty() && thread.lock.is_some() { div class="remark" { (holder(deadlock, thread)) } }
+            @if let Some(holder) = holder(deadlock, thread) {
+                (stack(&holder, &thread.taken))
+                @if thread.taken.is_empty() { div class="remark" { (holder) } }
+            }
         }
         @if let Some(behind) = behind(deadlock) { p class="remark" { (behind) } }
     }
@@ -62,9 +64,8 @@ pub(super) fn deadlock(report: &RunReport, deadlock: &Deadlock) -> Markup {
 
 /// What threads waited for when the run ended, if that kept them from going on.
 pub(super) fn still_waiting(report: &RunReport) -> Option<Markup> {
-    let of_all = report.processes.iter().flat_map(|process| hangs::groups(report, process));
-    let groups: Vec<hangs::Group<'_>> = of_all.collect();
-    let more = groups.iter().skip(GROUPS).map(|group| group.threads.len()).sum::<usize>();
+    let groups = hangs::all(report);
+    let more = hangs::beyond(&groups, GROUPS);
     (!groups.is_empty()).then(|| {
         html! {
             @for group in groups.iter().take(GROUPS) {

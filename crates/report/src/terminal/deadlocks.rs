@@ -23,10 +23,10 @@ fn block(report: &RunReport, deadlock: &Deadlock, options: &Options, paint: Pain
         if thread.stack.is_empty() {
             text.push_str("    code not recorded\n");
         }
-        if thread.lock.is_some() {
-            text.push_str(&wrap(&holder(deadlock, thread), "  ", options.width));
+        if let Some(holder) = holder(deadlock, thread) {
+            text.push_str(&wrap(&holder, "  ", options.width));
+            text.push_str(&lines(&thread.taken, options));
         }
-        text.push_str(&lines(&thread.taken, options));
     }
     if let Some(more) = deadlock.threads.len().checked_sub(THREADS + 1) {
         text.push_str(&format!(
@@ -43,8 +43,7 @@ const GROUPS: usize = 5;
 
 /// What threads waited for when the run ended, if that kept them from going on.
 pub(super) fn still_waiting(report: &RunReport, options: &Options, paint: Paint) -> String {
-    let of_all = report.processes.iter().flat_map(|process| hangs::groups(report, process));
-    let groups: Vec<hangs::Group<'_>> = of_all.collect();
+    let groups = hangs::all(report);
     if groups.is_empty() {
         return String::new();
     }
@@ -60,9 +59,9 @@ pub(super) fn still_waiting(report: &RunReport, options: &Options, paint: Paint)
             text.push_str(&lines(taken, options));
         }
     }
-    let rest = groups.iter().skip(GROUPS).map(|group| group.threads.len()).sum::<usize>();
+    let rest = hangs::beyond(&groups, GROUPS);
     if rest > 0 {
-        let more = super::several(rest as u64, "more thread waits", "more threads wait");
+        let more = super::several(rest, "more thread waits", "more threads wait");
         text.push_str(&format!("  … and {more}\n"));
     }
     text
