@@ -222,7 +222,8 @@ fn three_keys_kill_a_program_that_does_not_end() {
     let (typed, file) = (folder.file("typed"), folder.file("stubborn.sh"));
     std::fs::write(&file, STUBBORN).unwrap();
     let unc = env!("CARGO_BIN_EXE_unc");
-    let run = format!("{unc} run --no-history -- sh {file}");
+    // `exec`: `script` starts a shell, and one that stays in between would take the keys as its own end.
+    let run = format!("exec {unc} run --no-history -- sh {file}");
     let keys = format!(
         "until grep -q ready {typed}; do sleep 0.1; done; printf '\\003'; \
          until grep -q 'times Ctrl-C' {typed}; do sleep 0.1; done; \
