@@ -191,8 +191,8 @@ const ALL_HOLDS: &str = "\
 
 /// Programs all of whose holders are seen.
 const KNOWN: &str = "\
-    barger blame_convoy blame_gives_up blame_many_waiters blame_one_long blame_rwlock blame_signals \
-    blame_turns blame_two_holders blame_wrapped conditions free_but_off_cpu held_for_life holder_sleeps \
+    barger blame_convoy blame_gives_up blame_many_waiters blame_one_long blame_rwlock blame_rwlock_timed \
+    blame_signals blame_turns blame_two_holders blame_wrapped conditions free_but_off_cpu held_for_life holder_sleeps \
     passed_on readers_starve_writer waiters_in_turn";
 
 /// Rows of which more than 5 % of at least 10 ms of waiting is blamed on nothing, with their blame. What a busy machine
@@ -269,8 +269,8 @@ macro_rules! programs {
 }
 
 programs! {
-    address_reuse annotated barger blame_convoy blame_dies blame_gives_up blame_one_long blame_rwlock blame_signals
-    blame_turns blame_two_holders blame_wrapped c11 cancelled_in_semaphore cancelled_mid_wait conditions
+    address_reuse annotated barger blame_convoy blame_dies blame_gives_up blame_one_long blame_rwlock blame_rwlock_timed
+    blame_signals blame_turns blame_two_holders blame_wrapped c11 cancelled_in_semaphore cancelled_mid_wait conditions
     constructor_waits coroutine fork_held fork_in_wait forked_bare free_but_off_cpu full_record futex held_for_life
     holder_sleeps late_destructors many many_keys no_frame_information own_close own_malloc passed_on plugin
     quiet_release readers_starve_writer same_results sandbox semaphore_lock signal_handler_locks signal_jumps_out

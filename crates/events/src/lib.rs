@@ -44,6 +44,7 @@ pub mod spans;
 pub mod stacks;
 pub mod summed;
 pub mod symbols;
+mod undivided;
 pub mod waiters;
 mod wakes;
 pub mod wants;

@@ -7,15 +7,16 @@
 //!
 //! Of overlapping holds, each instant belongs to the one that ends last: without the others, a waiter would have waited
 //! as long. So a thread that leaves others behind only notes its hold; the last one to leave divides what was waited
-//! among the noted holds and its own. When the list is full, two of its entries stand for all later holds: one for
-//! those that began before the last entry, of which they hide all, and the last entry for the rest ([`overflow`]).
+//! among the noted holds and its own, waits that have ended too ([`undivided`]). When the list is full, two of its
+//! entries stand for all later holds: one for those that began before the last entry, of which they hide all, and the
+//! last entry for the rest ([`overflow`]).
 //! # State
 //! `Lock::holders` of the writers' row counts the holders that were seen taking the lock. `Recent` has the holds that
 //! ended while others went on; `Recent::noted` is their number, and `Recent::divided_to` up to when waiting is divided.
 //! # Invariants
 //! I1: only the thread that takes `noted` to zero divides the holds noted before.
 //! I2: no piece of a wait is booked twice. A thread stores `divided_to` before it reads the list of waiters; a waiter
-//!     that gives up leaves the list before it reads `divided_to`.
+//!     that gives up leaves the list before it reads `divided_to`, and before it keeps its wait.
 //! # Edges
 //! left: [`leave`] counts itself out of `holders` after noting its hold -> the last one to leave. Carries `PastHold`.
 //! freed: [`leave`], alone, stores `release`, then counts itself out of `holders` -> [`acquired`] stores 0.
@@ -31,10 +32,12 @@ use crate::list::{self, CLAIMED};
 use crate::log::{self, By};
 use crate::releases::{Unlock, stamp};
 use crate::site::{Recorder, Row, Site};
+use crate::undivided::{self, Undivided};
 use crate::waiters::{self, Side, Wait};
 use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use uncontended_trace::layout::{
-    ARRIVALS, CHAIN_PARTS, Cell, Lock, PastHold, RECENT, Recent, WaiterList, cause, units,
+    ARRIVALS, CHAIN_PARTS, Cell, Lock, PastHold, RECENT, Recent, UNDIVIDED, WaiterList, attention,
+    cause, units,
 };
 use uncontended_trace::setup::Holds;
 
@@ -64,11 +67,11 @@ pub fn wait(at: impl Site, rows: Rows, call: u64) -> Wait {
 pub fn acquired(at: impl Site, rows: Rows, wait: Option<Wait>) {
     let Rows { mine, state, .. } = rows;
     events::bump(&mine.cell.acquisitions);
-    let wanted = waiters::count(state.lock) != 0;
+    let is_noted = is_noted(state.lock);
     // EDGE freed (acquire): the time of the release, which the store below takes back.
     let first = state.lock.holders.fetch_add(1, Acquire) == 0;
-    let now = if at.recorder().holds != Holds::None || wanted { at.ticks() } else { 1 };
-    if wanted {
+    let now = if at.recorder().holds != Holds::None || is_noted { at.ticks() } else { 1 };
+    if is_noted {
         end_wait(at, rows, wait, first, now);
     }
     // EDGE free (release): the time that was free, as in `events::take`.
@@ -79,6 +82,12 @@ pub fn acquired(at: impl Site, rows: Rows, wait: Option<Wait>) {
     } else {
         mine.cell.depth.store(mine.cell.depth.load(Relaxed) + 1, Relaxed);
     }
+}
+
+/// Whether its holds are to be noted: a thread waits for the lock, or has waited for holds that go on.
+#[inline(always)]
+fn is_noted(lock: &Lock) -> bool {
+    lock.attention.load(Relaxed) & (attention::WAITERS | attention::UNDIVIDED) != 0
 }
 
 #[cold]
@@ -98,6 +107,13 @@ fn end_wait(at: impl Site, rows: Rows, wait: Option<Wait>, was_free: bool, now: 
         let Wait { call, arrival, free, stack, .. } = wait;
         let slept = wait.sleeps.slept(at);
         wait.leave(at.recorder(), state.lock);
+        let is_let_in =
+            rows.side == Side::Shared && !was_free && state.lock.signalled.load(Relaxed) < arrival;
+        if let (true, Some(list)) = (is_let_in, recent(at.recorder(), state.lock)) {
+            // The holds that it waited for go on: it is among them because another waiter gave up.
+            let wait = Undivided { side: rows.side, arrival, until: now };
+            undivided::keep(state.lock, list, wait);
+        }
         chain::was_blocked(at.recorder(), state.lock, arrival);
         let stamped = state.lock.stack_at.load(Relaxed);
         let by = By::leaver(at.recorder(), state.lock, (call, now));
@@ -136,10 +152,8 @@ pub fn gave_up(at: impl Site, rows: Rows, wait: Wait, readers: Option<Row>) {
         Waited { call, now, ended, stack, free, slept, ..Waited::default() },
     );
     // A free lock has no holder, however late its thread's writes arrive here.
-    let piece = || last_piece(at.recorder(), rows, readers, arrival, now);
-    if let Some(piece) = (release == 0).then(piece).flatten() {
-        blame::book(at.recorder(), mine.cell, piece);
-        chain::waited_for(at.recorder(), piece.until(now));
+    if release == 0 {
+        gave_up_during_holds(at.recorder(), rows, readers, (arrival, now));
     }
     if let (Some(opened), true) = (opened, others != 0) {
         state.lock.open_since.store(opened, Relaxed);
@@ -147,8 +161,34 @@ pub fn gave_up(at: impl Site, rows: Rows, wait: Wait, readers: Option<Row>) {
     drop(busy);
 }
 
-/// The piece of a wait that its thread has to book itself, because it gives up at `now`, during a hold: of the writer,
-/// or of the reader that came last.
+/// A wait from `arrival` to `now` has ended, and holds go on. A holder that is alone gets its piece at once; what is
+/// left is the holders' that left before it. Of several, the one that ends last is not known yet.
+fn gave_up_during_holds(
+    recorder: &Recorder,
+    rows: Rows,
+    readers: Option<Row>,
+    (arrival, now): (u64, u64),
+) {
+    let Rows { mine, state, side } = rows;
+    let list = recent(recorder, state.lock);
+    // SeqCst: keeps the store that emptied the slot before this load (I2).
+    let divided_to = list.map_or(0, |list| list.divided_to.load(SeqCst));
+    let arrival = arrival.max(divided_to);
+    let piece = last_piece(recorder, rows, readers, arrival, now);
+    if let Some(piece) = piece {
+        chain::waited_for(recorder, piece.until(now));
+    }
+    let own = piece.filter(|_| state.lock.holders.load(Relaxed) == 1);
+    let until = now - own.map_or(0, |own| own.wait);
+    let wait = Undivided { side, arrival, until };
+    let is_kept =
+        arrival < until && list.is_some_and(|list| undivided::keep(state.lock, list, wait));
+    if let Some(piece) = own.or(piece.filter(|_| !is_kept)) {
+        blame::book(recorder, mine.cell, piece);
+    }
+}
+
+/// The piece of a wait that fell into the present hold: of the writer, or of the reader that came last.
 fn last_piece(
     recorder: &Recorder,
     rows: Rows,
@@ -156,14 +196,11 @@ fn last_piece(
     arrival: u64,
     now: u64,
 ) -> Option<Share> {
-    // SeqCst: keeps the store that emptied the slot before this load (I2).
-    let divided_to =
-        recent(recorder, rows.state.lock).map_or(0, |list| list.divided_to.load(SeqCst));
     let owners = [Some(rows.state), Some(rows.mine), readers].into_iter().flatten();
     let holds = |cell: &&Cell| cell.depth.load(Relaxed) != 0 && cell.hold_start.load(Relaxed) != 0;
     let owners = owners.map(|row| row.lock.owner.load(Relaxed)).filter(|&owner| owner != 0);
     let holder = owners.map(|owner| recorder.arena.at::<Cell>(owner)).find(holds)?;
-    let from = arrival.max(holder.hold_start.load(Relaxed)).max(divided_to);
+    let from = arrival.max(holder.hold_start.load(Relaxed));
     let (length, site) = (now.checked_sub(from)?, holder.site.load(Relaxed));
     Some(Share { site, wait: length, waits: 1, holds: 1, length, ..Share::default() })
 }
@@ -220,15 +257,25 @@ fn overflow(at: impl Site, list: &Recent, cell: &Cell, (began, now): (u64, u64))
     last.ended.fetch_max(now, Relaxed);
 }
 
-/// The arrivals of the waiters of each side.
+/// The waits of each side: when they began, and when they ended if they have.
 struct Arrivals {
-    of: [[u64; ARRIVALS]; 2],
+    of: [[(u64, u64); ARRIVALS + UNDIVIDED]; 2],
     count: [usize; 2],
 }
 
 impl Arrivals {
-    fn of(recorder: &Recorder, lock: &Lock) -> Arrivals {
-        let mut arrivals = Arrivals { of: [[0; ARRIVALS]; 2], count: [0; 2] };
+    fn add(&mut self, side: Side, arrival: u64, until: u64) {
+        let side = side as usize;
+        self.of[side][self.count[side]] = (arrival, until);
+        self.count[side] += 1;
+    }
+
+    /// What is to be divided until `now`.
+    fn of(recorder: &Recorder, lock: &Lock, recent: &Recent, now: u64) -> Arrivals {
+        let mut arrivals = Arrivals { of: [[(0, 0); ARRIVALS + UNDIVIDED]; 2], count: [0; 2] };
+        undivided::take(lock, recent, now, |wait| {
+            arrivals.add(wait.side, wait.arrival, wait.until)
+        });
         let unit = lock.waiters.load(Relaxed);
         if unit == 0 {
             return arrivals;
@@ -238,9 +285,9 @@ impl Arrivals {
             // SeqCst: keeps the store of `divided_to` before this load (I2). EDGE side (acquire): the bit of this slot.
             let arrival = slot.load(SeqCst);
             if arrival > CLAIMED {
-                let side = (list.shared.load(Relaxed) >> place & 1) as usize;
-                arrivals.of[side][arrivals.count[side]] = arrival;
-                arrivals.count[side] += 1;
+                let is_shared = list.shared.load(Relaxed) >> place & 1 != 0;
+                let side = if is_shared { Side::Shared } else { Side::Exclusive };
+                arrivals.add(side, arrival, u64::MAX);
             }
         }
         arrivals
@@ -250,7 +297,8 @@ impl Arrivals {
     fn cost(&self, start: u64, end: u64) -> [(u64, u64); 2] {
         [0, 1].map(|side| {
             let arrivals = self.of[side][..self.count[side]].iter();
-            let parts = arrivals.map(|&arrival| end.saturating_sub(arrival.max(start)));
+            let parts =
+                arrivals.map(|&(from, until)| end.min(until).saturating_sub(from.max(start)));
             parts
                 .filter(|&part| part > 0)
                 .fold((0, 0), |(sum, count), part| (sum + part, count + 1))
@@ -270,7 +318,7 @@ fn divide(
     let recorder = at.recorder();
     // SeqCst: keeps this store before the loads of the arrivals (I2).
     let divided_to = list.divided_to.swap(now, SeqCst);
-    let arrivals = Arrivals::of(recorder, rows.state.lock);
+    let arrivals = Arrivals::of(recorder, rows.state.lock, list, now);
     let noted = list.noted.swap(0, Relaxed) as usize; // I1
     let is_full = noted > RECENT;
     let share = |site: u32, release: u32, length: u64, (wait, waits): (u64, u64)| {
@@ -364,13 +412,18 @@ fn left_by(recorder: &Recorder, rows: Rows, now: u64) {
     state.lock.signalled.store(now, Relaxed);
 }
 
+/// Whether what is to be divided is readers' waiting too.
+fn wants_readers(at: impl Site, lock: &Lock, list: &Recent) -> bool {
+    list::shared(at.recorder(), lock) || undivided::is_shared(lock, list)
+}
+
 /// Records the release that is about to happen. `readers` makes the readers' row for a writer that they wait for.
 pub fn leave(at: impl Site, rows: Rows, readers: impl FnOnce() -> Option<Row>) -> Left {
     let Rows { mine, state, side } = rows;
     let depth = mine.cell.depth.load(Relaxed);
     let unlock = stamp(at, state.lock, depth == 1);
     let now = unlock.now;
-    let list = match depth == 1 && waiters::count(state.lock) != 0 {
+    let list = match depth == 1 && is_noted(state.lock) {
         true => recent(at.recorder(), state.lock),
         false => None,
     };
@@ -391,8 +444,9 @@ pub fn leave(at: impl Site, rows: Rows, readers: impl FnOnce() -> Option<Row>) -
     let is_last = depth != 0 && state.lock.holders.fetch_sub(1, AcqRel) == 1;
     let readers = match side {
         Side::Shared => Some(mine),
-        Side::Exclusive if list.is_some() && list::shared(at.recorder(), state.lock) => readers(),
-        Side::Exclusive => None,
+        Side::Exclusive => {
+            list.filter(|list| wants_readers(at, state.lock, list)).and_then(|_| readers())
+        }
     };
     let mut caused = [None; 2];
     if let Some(list) = list.filter(|_| is_last) {

@@ -14,7 +14,7 @@ use uncontended_events::site::Row;
 use uncontended_events::waiters::Side::{self, Exclusive, Shared};
 use uncontended_model::real::{Explorer, spawn};
 use uncontended_testkit::explored::{self, BOTH};
-use uncontended_trace::layout::{Caused, Cold, READERS, WAITED};
+use uncontended_trace::layout::{Caused, Cold, READERS, Recent, WAITED, attention};
 
 /// A thread with both rows of the one lock.
 #[derive(Clone, Copy)]
@@ -223,4 +223,87 @@ fn gives_up_at_a_release() -> impl Fn() + 'static {
 #[test]
 fn a_piece_of_a_wait_is_booked_once_at_most() {
     explored::holds(&BOTH, Explorer::new, gives_up_at_a_release);
+}
+
+/// Two readers leave, at 50 and at 55, while the writer that has waited for them since 20 gives up at 60, or at 52.
+/// One has given up before, at 45.
+fn gives_up_among_readers(until: u64) -> impl Fn() + 'static {
+    let [one, other, writer, before] = threads();
+    move || {
+        one.takes(Shared, 10);
+        let wait = |thread: Thread| {
+            thread.at.set(20);
+            shared::wait(thread.at, thread.rows(Exclusive), 20)
+        };
+        let (wait, waited) = (wait(writer), wait(before));
+        other.takes(Shared, 30);
+        before.at.set(45);
+        shared::gave_up(before.at, before.rows(Exclusive), waited, Some(before.reads));
+        one.at.set(50);
+        one.leaves(Shared);
+        other.at.set(55);
+        writer.at.set(until);
+        let left = spawn(move || other.leaves(Shared));
+        shared::gave_up(writer.at, writer.rows(Exclusive), wait, Some(writer.reads));
+        left.join().unwrap();
+        // What was kept too late for the last one is for the next one that comes.
+        let lock = writer.writes.lock;
+        let recent: &Recent = writer.at.recorder.arena.at(lock.recent.load(Relaxed));
+        let is_kept = recent.undivided.iter().any(|entry| entry.arrival.load(Relaxed) > 1);
+        let is_told = lock.attention.load(Relaxed) & attention::UNDIVIDED != 0;
+        let cold: &Cold = writer.at.recorder.arena.at(writer.writes.cell.cold.load(Relaxed));
+        let is_booked = cold.wait_free.load(Relaxed) != 0 || writer.booked() != 0;
+        assert!(is_told || !is_kept, "a wait is forgotten");
+        assert!(is_kept || is_booked || until < 55, "a wait is lost");
+        one.takes(Shared, 70);
+        one.at.set(80);
+        one.leaves(Shared);
+        let by_readers = one.booked() + other.booked();
+        let known = by_readers + writer.booked() + cold.wait_free.load(Relaxed);
+        // Until it has left the list, it waits as far as others know.
+        let most = until.max(55) - 20 + 25;
+        assert!(known <= most, "a piece is booked twice: {known} of {most}");
+    }
+}
+
+#[test]
+fn a_wait_among_readers_is_divided_once_at_most() {
+    for until in [52, 60] {
+        explored::begins(
+            "a_wait_among_readers_is_divided_once_at_most",
+            (50_000, None),
+            &BOTH,
+            Explorer::new,
+            move || gives_up_among_readers(until),
+        );
+    }
+}
+
+/// Two writers have given up since 20, at 40 and at 45, while two readers leave, at 50 and at 60.
+fn two_divide() -> impl Fn() + 'static {
+    let [one, other, writer, second] = threads();
+    move || {
+        one.takes(Shared, 10);
+        other.takes(Shared, 15);
+        let waits = [writer, second].map(|thread| {
+            thread.at.set(20);
+            shared::wait(thread.at, thread.rows(Exclusive), 20)
+        });
+        for ((thread, wait), now) in [writer, second].into_iter().zip(waits).zip([40, 45]) {
+            thread.at.set(now);
+            shared::gave_up(thread.at, thread.rows(Exclusive), wait, Some(thread.reads));
+        }
+        one.at.set(50);
+        other.at.set(60);
+        let left = spawn(move || one.leaves(Shared));
+        other.leaves(Shared);
+        left.join().unwrap();
+        let booked = (one.booked(), other.booked());
+        assert!([(45, 0), (0, 45)].contains(&booked), "{booked:?}");
+    }
+}
+
+#[test]
+fn the_last_reader_divides_the_waits_of_those_that_gave_up() {
+    explored::holds(&BOTH, Explorer::new, two_divide);
 }

@@ -3,12 +3,13 @@
 mod common;
 
 use common::party::Party;
-use common::{At, ROOM, image, recorder};
+use common::{At, ROOM, image, recorder_of};
 use uncontended_events::shared::{self, Rows};
 use uncontended_events::site::Row;
 use uncontended_events::waiters::{Side, Wait};
 use uncontended_testkit::Random;
-use uncontended_trace::layout::{READERS, RECENT};
+use uncontended_trace::layout::{READERS, RECENT, UNDIVIDED};
+use uncontended_trace::setup::Holds;
 
 /// A thread with its rows of the one read-write lock.
 #[derive(Clone, Copy)]
@@ -19,9 +20,14 @@ struct Thread {
 }
 
 fn threads<const N: usize>() -> [Thread; N] {
+    threads_of(Holds::All)
+}
+
+/// The same, with these holds recorded.
+fn threads_of<const N: usize>(holds: Holds) -> [Thread; N] {
     let image = image(ROOM);
     std::array::from_fn(|number| {
-        let at = At { stack: number as u32 + 1, ..At::new(recorder(image), 1) };
+        let at = At { stack: number as u32 + 1, ..At::new(recorder_of(image, holds), 1) };
         Thread { at, writes: at.row(64), reads: at.row(64 | READERS) }
     })
 }
@@ -303,13 +309,99 @@ fn a_waiter_that_gives_up_blames_the_hold_that_goes_on() {
     other.takes(Shared, 85);
     reader.leaves(Shared, 90);
     writer.gives_up(Exclusive, wait, 100);
-    // The reader that is still there, as far as it goes back.
+    // The reader that is still there, as far as it goes back. The last one to leave books what was before.
     assert_eq!(writer.side(Exclusive).caused(), [(3, 15, 1, 1, 15)]);
-    // While the lock is free.
     other.leaves(Shared, 110);
+    assert_eq!(other.side(Exclusive).caused(), [(2, 5, 1, 1, 20)]);
+    // While the lock is free.
     let wait = writer.waits(Exclusive, 120);
     writer.gives_up(Exclusive, wait, 130);
     assert_eq!(writer.side(Exclusive).free(), 10);
+}
+
+/// Of several readers, the one that came last has left when a writer gives up. The last one to leave divides the wait.
+#[test]
+fn a_writer_that_gives_up_among_readers_blames_the_one_that_ends_last() {
+    let [first, long, last, writer] = threads();
+    first.takes(Shared, 10);
+    long.takes(Shared, 12);
+    let wait = writer.waits(Exclusive, 20);
+    last.takes(Shared, 30);
+    last.leaves(Shared, 40);
+    writer.gives_up(Exclusive, wait, 60);
+    assert_eq!(writer.side(Exclusive).caused(), []);
+    first.leaves(Shared, 70);
+    // It comes after the wait.
+    last.takes(Shared, 80);
+    long.leaves(Shared, 90);
+    last.leaves(Shared, 120);
+    assert_eq!(last.side(Exclusive).caused(), [(2, 40, 1, 1, 78)]);
+    // It is divided once.
+    first.takes(Shared, 130);
+    first.leaves(Shared, 140);
+    assert_eq!(first.side(Exclusive).caused(), []);
+}
+
+/// A writer that waits keeps a reader out, and gives up: the reader waited for the one that kept the writer out.
+#[test]
+fn a_reader_that_is_let_in_among_others_waited_for_them() {
+    let [long, writer, reader] = threads();
+    long.takes(Shared, 10);
+    let writes = writer.waits(Exclusive, 20);
+    let reads = reader.waits(Shared, 30);
+    writer.gives_up(Exclusive, writes, 50);
+    assert_eq!(writer.side(Exclusive).caused(), [(1, 30, 1, 1, 30)]);
+    reader.gets(Shared, reads, 52);
+    long.leaves(Shared, 60);
+    reader.leaves(Shared, 70);
+    assert_eq!(reader.side(Shared).caused(), [(1, 22, 1, 1, 50)]);
+    // One that a release lets in, after another one, waited for neither.
+    writer.takes(Exclusive, 80);
+    let [one, two] = [long, reader].map(|thread| thread.waits(Shared, 85));
+    writer.leaves(Exclusive, 90);
+    long.gets(Shared, one, 91);
+    reader.gets(Shared, two, 95);
+    reader.leaves(Shared, 100);
+    long.leaves(Shared, 110);
+    assert_eq!(long.side(Shared).caused(), []);
+}
+
+/// More writers give up during one read than are kept: each has the piece of the reader that came last.
+#[test]
+fn of_many_that_give_up_none_is_forgotten() {
+    let [long, last, writer] = threads();
+    let kept = UNDIVIDED as u64;
+    let length = 20 * (kept + 3) + 10;
+    for times in 1..=2 {
+        let start = 1000 * times;
+        long.takes(Shared, start + 10);
+        last.takes(Shared, start + 12);
+        for round in 1..=kept + 3 {
+            let wait = writer.waits(Exclusive, start + 20 * round);
+            writer.gives_up(Exclusive, wait, start + 20 * round + 10);
+        }
+        assert_eq!(writer.side(Exclusive).caused(), [(2, 30 * times, 3 * times, 3 * times, 10)]);
+        last.leaves(Shared, start + length + 5);
+        long.leaves(Shared, start + length + 10);
+        let booked = (1, 10 * kept * times, kept * times, times, length);
+        assert_eq!(long.side(Exclusive).caused(), [booked]);
+    }
+}
+
+/// Where a hold is stamped only if it concerns others, it does until each wait that has ended is divided.
+#[test]
+fn without_stamps_a_reader_that_comes_after_a_wait_is_innocent() {
+    let [long, last, late, writer] = threads_of(Holds::None);
+    long.takes(Shared, 10);
+    let wait = writer.waits(Exclusive, 20);
+    last.takes(Shared, 30);
+    writer.gives_up(Exclusive, wait, 40);
+    long.leaves(Shared, 50);
+    late.takes(Shared, 60);
+    last.leaves(Shared, 70);
+    late.leaves(Shared, 80);
+    let booked = late.side(Exclusive).caused();
+    assert_eq!(booked, [(2, 10, 1, 1, 40), (1, 10, 1, 1, 49)]);
 }
 
 /// A hold of the random schedule: thread, beginning, end.
@@ -330,8 +422,8 @@ fn divided(waits: &[Hold], holds: &[Hold], of: usize) -> (Vec<u64>, u64) {
     (held, free)
 }
 
-/// Random schedules of readers and writers whose waiters get the lock when it is free: what is booked is what the
-/// schedule did, to the tick.
+/// Random schedules of readers and writers whose waiters get the lock when it is free, are let in among readers, or
+/// give up: what is booked is what the schedule did, to the tick.
 #[test]
 fn random_schedules_are_divided_exactly() {
     for seed in 0..if cfg!(miri) { 3 } else { 300 } {
@@ -344,7 +436,7 @@ fn random_schedules_are_divided_exactly() {
         all[0].takes(Shared, 5);
         all[0].leaves(Shared, 6);
         let mut now = 10;
-        let mut step = 0;
+        let (mut step, mut freed, mut kept) = (0, 0, 0);
         let steps = if cfg!(miri) { 30 } else { 150 };
         // The rest of them are served at the end.
         while step < steps
@@ -360,17 +452,30 @@ fn random_schedules_are_divided_exactly() {
             if let Some((side, began)) = holding[number].take() {
                 thread.leaves(side, now);
                 holds.push((number, began, now));
+                if holding.iter().all(Option::is_none) {
+                    (freed, kept) = (now, 0);
+                }
             } else if let Some((side, began, wait)) = waiting[number].take() {
-                if is_free {
+                let is_let_in = side == Shared && is_read && freed < began;
+                let has_room = kept < UNDIVIDED;
+                if is_free || (is_let_in && has_room) {
                     thread.gets(side, wait, now);
                     waits[side as usize].push((number, began, now));
                     holding[number] = Some((side, now));
+                    kept += usize::from(!is_free);
+                } else if has_room && random.below(4) == 0 {
+                    thread.gives_up(side, wait, now);
+                    waits[side as usize].push((number, began, now));
+                    kept += 1;
                 } else {
                     waiting[number] = Some((side, began, wait));
                 }
             } else if step < steps {
                 let side = if random.below(3) == 0 { Exclusive } else { Shared };
-                if is_free || (side == Shared && is_read) {
+                // A writer that waits keeps some readers out.
+                let is_wanted = waiting.iter().flatten().any(|wait| wait.0 == Exclusive);
+                let is_kept_out = is_wanted && random.below(2) == 0;
+                if is_free || (side == Shared && is_read && !is_kept_out) {
                     thread.takes(side, now);
                     holding[number] = Some((side, now));
                 } else {

@@ -50,7 +50,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 16;
+pub const VERSION: u32 = 17;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -293,7 +293,9 @@ pub mod kind {
 /// Parts of [`Lock::attention`], which is 0 while a lock concerns only its holder.
 pub mod attention {
     /// The bits that count the waiting threads.
-    pub const WAITERS: u32 = SUMMED - 1;
+    pub const WAITERS: u32 = UNDIVIDED - 1;
+    /// A wait that has ended is to be divided among holds that go on (read-write locks).
+    pub const UNDIVIDED: u32 = 1 << 28;
     /// No lock but many of them ([`sharing::SUMMED`](super::sharing::SUMMED)).
     pub const SUMMED: u32 = 1 << 29;
     /// A thread left the lock to wait for a condition variable.

@@ -11,6 +11,8 @@ pub const WAITED_SITES: usize = 16;
 pub const ENTRIES: usize = 2 * SITES + 1 + 2 * WAITED_SITES + 1;
 /// Holds of a mutex that its list of recent holds keeps: one bit each in a word.
 pub const RECENT: usize = 64;
+/// Waits for a read-write lock that are kept until the holds that they fell into end.
+pub const UNDIVIDED: usize = 8;
 /// Wakeups of futexes that an image keeps.
 pub const WAKES: usize = 256;
 
@@ -71,8 +73,22 @@ pub struct Recent {
     pub holds: [PastHold; RECENT],
     /// Up to when waiting is divided (read-write locks).
     pub divided_to: AtomicU64,
+    /// Waits that ended while the lock was held on (read-write locks).
+    pub undivided: [Undivided; UNDIVIDED],
     /// Keeps the size a multiple of a unit.
     pub spare: [AtomicU64; 5],
+}
+
+/// A wait for a read-write lock that ended before the holds that it fell into.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Undivided {
+    /// When it began; 0 if the entry is free, 1 while it is written or read.
+    pub arrival: AtomicU64,
+    /// When it ended.
+    pub until: AtomicU64,
+    /// 1 if the thread wanted to share the lock.
+    pub shared: AtomicU64,
 }
 
 /// A hold that ended.
