@@ -23,6 +23,7 @@ pub use crate::log::{By, End, Waited};
 use crate::passing;
 use crate::recent;
 pub use crate::releases::{Unlock, leaving, record_hold, release, releasing};
+use crate::rounds;
 use crate::site::{Recorder, Row, Site};
 use crate::slept::{self, Before};
 use crate::summed::is_summed;
@@ -314,8 +315,8 @@ impl<S: Site> Blocked<S> {
             row,
             Waited { call, now, release, stack, by, free, slept, ..Waited::default() },
         );
-        if is_signal {
-            ended_since(at.recorder(), row, call, now);
+        if is_signal && by.at != 0 {
+            ended_since(at.recorder(), row, (call, now), by);
         }
         if let Some(opened) = opened {
             let woken = row.lock.woken.load(Relaxed);
@@ -441,10 +442,10 @@ pub fn sleep<S: Site, R: Copy>(
         bump(&row.cell.acquisitions);
         let slept = before.slept(at);
         let came = ended == End::Came;
-        let by = if came { By::waker(row.lock, (call, now)) } else { By::default() };
+        let by = if came { ended_by(at.recorder(), row, (call, now)) } else { By::default() };
         record_wait(at, row, Waited { call, now, ended, stack, by, slept, ..Waited::default() });
-        if came {
-            ended_since(at.recorder(), row, call, now);
+        if by.at != 0 {
+            ended_since(at.recorder(), row, (call, now), by);
         }
         drop(busy);
     }
@@ -461,12 +462,16 @@ pub fn ends(at: impl Site, lock: &'static Lock) -> u64 {
     } else {
         at.site()
     };
+    let kind = lock.kind.load(Relaxed);
+    if kind == kind::BARRIER {
+        rounds::arrives();
+    }
     lock.release_stack.store(stack, Relaxed);
     let now = at.ticks();
-    if is_wanted {
+    if is_wanted && kind != kind::BARRIER {
         passing::note(at.recorder(), lock, stack, now);
     }
-    if is_wanted && lock.kind.load(Relaxed) == kind::FUTEX {
+    if is_wanted && kind == kind::FUTEX {
         wakes::note(at.recorder(), lock, stack, now);
     }
     lock.ended_by.store(at.recorder().arena.unit_of(at.recorder().thread), Relaxed);
@@ -474,13 +479,20 @@ pub fn ends(at: impl Site, lock: &'static Lock) -> u64 {
     now
 }
 
-/// Books the wait from `call` to `now` against the code of the last [`ends`], if that came in between.
-fn ended_since(recorder: &Recorder, row: Row, call: u64, now: u64) {
-    if (call..=now).contains(&row.lock.signalled.load(Relaxed)) {
-        match row.lock.kind.load(Relaxed) {
-            kind::FUTEX => passing::came(recorder, row, call, now),
-            _ => passing::book(recorder, row, (call, now), 0),
-        }
+/// The thread that ended the calling thread's wait from `call` to `now`, if that was in between.
+fn ended_by(recorder: &Recorder, row: Row, (call, now): (u64, u64)) -> By {
+    match row.lock.kind.load(Relaxed) {
+        kind::BARRIER => rounds::ended(recorder, row.lock, (call, now)),
+        _ => By::waker(row.lock, (call, now)),
+    }
+}
+
+/// Books the wait from `call` to `now`, which ended so.
+fn ended_since(recorder: &Recorder, row: Row, (call, now): (u64, u64), by: By) {
+    match row.lock.kind.load(Relaxed) {
+        kind::BARRIER => rounds::book(recorder, row, by.stack, now.saturating_sub(call)),
+        kind::FUTEX => passing::came(recorder, row, call, now),
+        _ => passing::book(recorder, row, (call, now), 0),
     }
 }
 
