@@ -30,6 +30,7 @@ use crate::summed::is_summed;
 use crate::waiters::{self, Side, Wait};
 use crate::wakes;
 use crate::wants;
+use crate::woken;
 use uncontended_atomic::{Ordering::Relaxed, Ordering::Release};
 use uncontended_trace::histogram::FINE;
 use uncontended_trace::layout::{Cell, Cold, Extreme, Lock, WOKEN_INTO, cause, kind, units};
@@ -122,6 +123,9 @@ pub fn own(recorder: &Recorder, row: Row, site: u32, now: impl Fn() -> u64) {
 #[inline(never)]
 fn barged(at: impl Site, row: Row, now: u64) {
     let lock = row.lock;
+    if lock.crossed.load(Relaxed) != 0 {
+        woken::taken(at.recorder(), lock, now);
+    }
     let Some(release) = last_release(at.recorder(), lock) else { return };
     // The common case of contention: a thread was waiting when the lock was released, and still is.
     let since_release = release != 0
@@ -296,13 +300,13 @@ impl<S: Site> Blocked<S> {
         if let (0, Some(opened)) = (release, opened) {
             blame::close(row.lock, opened, now);
         }
-        let Wait { arrival, free, stack, .. } = wait;
+        let Wait { arrival, ahead, free, stack, .. } = wait;
         let slept = wait.sleeps.slept(at);
         wait.leave(at.recorder(), row.lock);
         chain::was_blocked(at.recorder(), row.lock, arrival);
         let is_signal = row.lock.crossed.load(Relaxed) != 0; // A semaphore in use as one.
         let by = match is_signal {
-            true => By::waker(row.lock, (call, now)),
+            true => woken::ended(at.recorder(), row.lock, (call, now), ahead),
             false => By::owner(at.recorder(), row.lock, release),
         };
         bump(&row.cell.acquisitions);
@@ -452,9 +456,9 @@ pub fn sleep<S: Site, R: Copy>(
     result
 }
 
-/// The calling thread is about to end waits for an object without a holder: a signal, a post, an arrival. The result is
-/// the time. Its stack is always known if a thread waits.
-pub fn ends(at: impl Site, lock: &'static Lock) -> u64 {
+/// The calling thread is about to end waits, of at most `waiters` threads, for an object without a holder: a signal, a
+/// post, an arrival. The result is the time. Its stack is always known if a thread waits.
+pub fn ends(at: impl Site, lock: &'static Lock, waiters: u64) -> u64 {
     let is_wanted = waiters::count(lock) != 0;
     let stack = if is_wanted {
         let _busy = at.begin();
@@ -469,7 +473,7 @@ pub fn ends(at: impl Site, lock: &'static Lock) -> u64 {
     lock.release_stack.store(stack, Relaxed);
     let now = at.ticks();
     if is_wanted && kind != kind::BARRIER {
-        passing::note(at.recorder(), lock, stack, now);
+        woken::note(at.recorder(), lock, stack, (now, waiters));
     }
     if is_wanted && kind == kind::FUTEX {
         wakes::note(at.recorder(), lock, stack, now);
@@ -491,8 +495,8 @@ fn ended_by(recorder: &Recorder, row: Row, (call, now): (u64, u64)) -> By {
 fn ended_since(recorder: &Recorder, row: Row, (call, now): (u64, u64), by: By) {
     match row.lock.kind.load(Relaxed) {
         kind::BARRIER => rounds::book(recorder, row, by.stack, now.saturating_sub(call)),
-        kind::FUTEX => passing::came(recorder, row, call, now),
-        _ => passing::book(recorder, row, (call, now), 0),
+        kind::FUTEX => passing::came(recorder, row, (call, now), by.stack),
+        _ => passing::book(recorder, row, (call, now), (by.stack, 0)),
     }
 }
 

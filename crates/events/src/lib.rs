@@ -6,8 +6,8 @@
 //! lock an address is, in one process or ([`sharing`]) in several; [`summed`]: locks without entries of their own;
 //! [`events`]: acquired, blocked, released; [`waiters`]: the waiters of a lock, and since when it could have been
 //! taken; [`blame`]: the holds they waited for, and what those waited for (`chain`); [`shared`]: the same of
-//! read-write locks; [`recent`]: of returns from condition variables; [`rounds`]:
-//! which arrival at a barrier ended a round; [`nested`]: the locks held when another was
+//! read-write locks; [`recent`]: of returns from condition variables; [`rounds`],
+//! [`woken`]: which arrival or wakeup ended a wait; [`nested`]: the locks held when another was
 //! taken; [`rows`]: a thread's rows, found by address; [`calls`]: its calls, found by where they return to;
 //! [`stacks`]: the numbers of stacks; [`log`]: when each wait was; [`slept`]: whether its thread slept; [`spans`]:
 //! what the program announces; [`maps`]: the kernel's list of a process's mappings. What the observer asks about the
@@ -50,6 +50,7 @@ mod undivided;
 pub mod waiters;
 mod wakes;
 pub mod wants;
+pub mod woken;
 
 /// The former name of [`waiters`].
 #[deprecated(note = "use `waiters`")]

@@ -15,21 +15,19 @@
 //! # State
 //! `Lock::came` is the thread whose wait ended last, by a wakeup. `Lock::passing`: parts of [`passing`]. Both are
 //! evidence: a race of two wakeups blurs it. `Cold::unserved` is the thread's waiting that timed out and may continue.
-//! `Lock::recent` has the last [`RECENT`] wakeups while threads waited: `noted` is their number.
-//! # Edges
-//! wakeup: [`note`] stores `PastHold::ended` -> [`divide`] loads it. Carries `PastHold::site`.
+//! `Lock::recent` has the last [`RECENT`] wakeups while threads waited (`woken`).
 //! # Evidence
 //! `tests/passing.rs`; `tests/programs/passed_on.c`.
 
 use crate::blame::{self, Share};
 use crate::counter::add;
-use crate::list;
 use crate::log::By;
 use crate::site::{Recorder, Row};
 use crate::wakes;
-use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_atomic::Ordering::{Acquire, Relaxed};
 use uncontended_trace::layout::{
-    CHAIN, CHAINED, Cell, Cold, Lock, PASSED, PastHold, RECENT, Recent, WAKE, kind, passing, units,
+    CHAIN, CHAINED, Cell, Cold, Lock, PASSED, PastHold, RECENT, Recent, WAKE, attention, kind,
+    passing,
 };
 
 /// Notes the wakeup that the calling thread is about to make, for one waiter or (`!is_lone`) for all. `cell` is its
@@ -53,17 +51,26 @@ fn forget(recorder: &Recorder, cell: &Cell) {
     }
 }
 
-/// The thread of `row` begins a wait for a condition, and has had its mutex since `held_since`. Returns whether the
-/// wait continues one that timed out.
-pub fn begins(recorder: &Recorder, row: Row, held_since: u64) -> bool {
+/// What is known of a wait when it begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Begun {
+    /// Whether it continues one that timed out.
+    pub continues: bool,
+    /// How many threads waited already.
+    pub ahead: u32,
+}
+
+/// The thread of `row` begins a wait for a condition, and has had its mutex since `held_since`.
+pub fn begins(recorder: &Recorder, row: Row, held_since: u64) -> Begun {
     let Row { cell, lock } = row;
-    lock.attention.fetch_add(1, Relaxed);
-    let Some(cold) = waited(recorder, cell) else { return false };
-    let continues = held_since != 0 && cold.unserved_at.load(Relaxed) == held_since;
+    let ahead = lock.attention.fetch_add(1, Relaxed) & attention::WAITERS;
+    let cold = waited(recorder, cell);
+    let is_same = |cold: &Cold| cold.unserved_at.load(Relaxed) == held_since;
+    let continues = held_since != 0 && cold.is_some_and(is_same);
     if !continues {
         forget(recorder, cell);
     }
-    continues
+    Begun { continues, ahead }
 }
 
 /// Notes that its wait since `call` timed out at `ended`, and that it has the mutex since `now`. What it waited before
@@ -103,24 +110,29 @@ pub fn ended(lock: &Lock) {
     lock.attention.fetch_sub(1, Relaxed);
 }
 
-/// Books the wait for a condition or a futex from `call` to `ended`, when a wakeup ended it. Another return without
-/// another wakeup is no longer a pass.
-pub fn came(recorder: &Recorder, row: Row, call: u64, ended: u64) {
+/// Books the wait for a condition or a futex from `call` to `ended`, when a wakeup by the code of `waker` ended it.
+/// Another return without another wakeup is no longer a pass.
+pub fn came(recorder: &Recorder, row: Row, (call, ended): (u64, u64), waker: u32) {
     let Row { cell, lock } = row;
     let before = waited(recorder, cell).map_or(0, |cold| {
         let before = cold.unserved.load(Relaxed);
         add(&cold.served, before);
         before
     });
-    book(recorder, row, (call, ended), before);
+    book(recorder, row, (call, ended), (waker, before));
     forget(recorder, cell);
     lock.came.store(recorder.arena.unit_of(recorder.thread), Relaxed);
     lock.passing.store(0, Relaxed);
 }
 
-/// Books a wait from `call` to `now`, when the last wakeup had ended it, after `unserved` ticks of the same waiting.
-/// The thread must be marked as recording.
-pub(crate) fn book(recorder: &Recorder, row: Row, (call, now): (u64, u64), unserved: u64) {
+/// Books a wait from `call` to `now`, when a wakeup by the code of `waker` had ended it, after `unserved` ticks of the
+/// same waiting. The thread must be marked as recording.
+pub(crate) fn book(
+    recorder: &Recorder,
+    row: Row,
+    (call, now): (u64, u64),
+    (waker, unserved): (u32, u64),
+) {
     let Row { cell, lock } = row;
     let is_pass = lock.passing.load(Relaxed) & passing::PASS != 0;
     let wait = now.saturating_sub(call);
@@ -134,9 +146,8 @@ pub(crate) fn book(recorder: &Recorder, row: Row, (call, now): (u64, u64), unser
         });
     }
     if !is_pass {
-        let site = lock.release_stack.load(Relaxed);
         let passed_to = if is_chain { CHAIN } else { WAKE };
-        let share = Share { passed_to, ..piece(site, wait.wrapping_add(unserved)) };
+        let share = Share { passed_to, ..piece(waker, wait.wrapping_add(unserved)) };
         return blame::book(recorder, cell, share);
     }
     divide(recorder, lock, (call.saturating_sub(unserved), now), |site, wait| {
@@ -147,18 +158,6 @@ pub(crate) fn book(recorder: &Recorder, row: Row, (call, now): (u64, u64), unser
 /// A part of a wait, by a wakeup with this stack.
 fn piece(site: u32, wait: u64) -> Share {
     Share { site, wait, waits: 1, holds: 1, length: wait, ..Share::default() }
-}
-
-/// Notes that the calling thread, with this stack, is about to end waits at `now`.
-pub(crate) fn note(recorder: &Recorder, lock: &'static Lock, stack: u32, now: u64) {
-    let made = || recorder.arena.allocate(units(size_of::<Recent>()));
-    let Some(unit) = list::published(&lock.recent, made) else { return };
-    let recent: &Recent = recorder.arena.at(unit);
-    let place = recent.noted.fetch_add(1, Relaxed) as usize % RECENT;
-    let PastHold { ended, site, .. } = &recent.holds[place];
-    site.store(stack, Relaxed);
-    // EDGE wakeup (release): its stack.
-    ended.store(now, Release);
 }
 
 /// Divides the time from `from` to `now` among the wakeups since `from`: `book` gets each one's stack and time. What
@@ -179,7 +178,7 @@ fn divide(
     let (mut later, mut is_complete) = (None, oldest == 0);
     for number in (oldest..noted).rev() {
         let PastHold { ended, site, .. } = &recent.holds[number as usize % RECENT];
-        // EDGE wakeup (acquire): its stack.
+        // EDGE wakeup (acquire): the rest of the entry.
         let ended = ended.load(Acquire);
         if ended <= from {
             is_complete = true;

@@ -38,6 +38,8 @@ pub struct Wait {
     pub call: u64,
     /// When its waiting showed in `Lock::attention`.
     pub arrival: u64,
+    /// How many threads waited already.
+    pub ahead: u32,
     /// How long the lock had been free by then.
     pub free: Free,
     /// Stack of the call; 0 until it is known.
@@ -71,7 +73,7 @@ impl Wait {
     /// Adds the calling thread, which called at `call` and must be marked as recording.
     pub fn begin(at: impl Site, lock: &'static Lock, call: u64, side: Side) -> Self {
         let recorder = at.recorder();
-        lock.attention.fetch_add(1, Relaxed);
+        let ahead = lock.attention.fetch_add(1, Relaxed) & attention::WAITERS;
         let arrival = at.ticks();
         recorder.thread.asleep_since.store(call, Relaxed);
         wants::begin(recorder, lock, call, side == Side::Shared);
@@ -80,7 +82,7 @@ impl Wait {
             Some(list) => enter(recorder, lock, list, arrival, side),
             None => Place::Nowhere,
         };
-        Wait { call, arrival, free, stack: 0, sleeps: Before::now(at), place }
+        Wait { call, arrival, ahead, free, stack: 0, sleeps: Before::now(at), place }
     }
 
     /// Notes the stack of the call.

@@ -7,6 +7,7 @@ use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::{self, Blocked, End};
 use uncontended_events::log::{self, By};
 use uncontended_events::site::{Recorder, Row, Site};
+use uncontended_events::woken::ONE;
 use uncontended_events::{generations, passing, spans};
 use uncontended_testkit::Random;
 use uncontended_trace::layout::{
@@ -110,7 +111,7 @@ fn a_wakeup_is_named_by_its_thread_unless_it_came_before_the_wait() {
         let wait = || {
             waker.set(woken);
             passing::signals(waker.recorder, wakes.lock, Some(wakes.cell), true);
-            events::ends(waker, wakes.lock);
+            events::ends(waker, wakes.lock, ONE);
             waiter.set(until);
         };
         events::sleep(Some((waiter, waits)), |at, _| at.ticks(), wait, |()| Some(end));

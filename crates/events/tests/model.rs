@@ -14,6 +14,7 @@ use uncontended_events::site::Row;
 use uncontended_events::slots::{Slots, Stamp};
 use uncontended_events::summed::is_summed;
 use uncontended_events::waiters::{self, Side, Wait};
+use uncontended_events::woken::ONE;
 use uncontended_events::{generations, passing, stacks};
 use uncontended_model::real::{Arc, AtomicU32, Explorer, Ordering, spawn};
 use uncontended_testkit::explored::{self, BOTH};
@@ -375,16 +376,16 @@ fn divided_while_noted() -> impl Fn() + 'static {
     let (by, row) = (waker.row(64), waiter.row(64));
     passing::begins(waiter.recorder, row, 0);
     passing::begins(waker.recorder, by, 0);
-    passing::came(waker.recorder, by, 0, 1);
+    passing::came(waker.recorder, by, (0, 1), 7);
     move || {
         let wakes = move |now| {
             waker.set(now);
             passing::signals(waker.recorder, row.lock, None, true);
-            events::ends(waker, row.lock);
+            events::ends(waker, row.lock, ONE);
         };
         wakes(20);
         let again = spawn(move || wakes(40));
-        passing::came(waiter.recorder, row, 10, 100);
+        passing::came(waiter.recorder, row, (10, 100), 7);
         again.join().unwrap();
         let list = scene.arena.list::<Caused>(&row.cell.caused);
         let booked = list.map(|(_, entry)| (entry.stack.load(Relaxed), entry.wait.load(Relaxed)));
@@ -408,12 +409,12 @@ fn chained_while_noted() -> impl Fn() + 'static {
         passing::begins(at.recorder, row, 0);
         row
     });
-    events::ends(first, its.lock);
-    passing::came(waker.recorder, its, 12, 18);
+    events::ends(first, its.lock, ONE);
+    passing::came(waker.recorder, its, (12, 18), 3);
     waker.set(40);
     move || {
-        let wakes = spawn(move || events::ends(waker, row.lock));
-        passing::came(waiter.recorder, row, 10, 100);
+        let wakes = spawn(move || events::ends(waker, row.lock, ONE));
+        passing::came(waiter.recorder, row, (10, 100), 7);
         wakes.join().unwrap();
         let list = scene.arena.list::<Caused>(&row.cell.caused);
         let pieces = list.filter(|(_, entry)| entry.passed_to.load(Relaxed) == CHAINED);

@@ -11,6 +11,7 @@ use uncontended_events::events;
 use uncontended_events::log::By;
 use uncontended_events::rounds;
 use uncontended_events::site::Row;
+use uncontended_events::woken::ALL;
 use uncontended_model::real::{Explorer, spawn};
 use uncontended_testkit::explored::{self, BOTH};
 use uncontended_trace::layout::kind;
@@ -35,7 +36,7 @@ fn threads<const N: usize>() -> [Thread; N] {
 impl Thread {
     fn arrives(self, now: u64) -> u64 {
         self.at.set(now);
-        events::ends(self.at, self.row.lock)
+        events::ends(self.at, self.row.lock, ALL)
     }
 
     fn returns(self, call: u64, now: u64) -> By {

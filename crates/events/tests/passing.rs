@@ -5,8 +5,10 @@ mod common;
 use common::party::{Party, parties};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::{self, End, Waited};
+use uncontended_events::log::By;
 use uncontended_events::passing;
 use uncontended_events::site::Site;
+use uncontended_events::woken::{ALL, ONE};
 use uncontended_testkit::Random;
 use uncontended_trace::layout::{Caused, Cell, PASSED, RECENT, WAITED, WAKE, kind};
 
@@ -19,13 +21,13 @@ impl Party {
     fn signals(self, now: u64) {
         self.at.set(now);
         passing::signals(self.at.recorder, self.row.lock, Some(self.row.cell), true);
-        events::ends(self.at, self.row.lock);
+        events::ends(self.at, self.row.lock, ONE);
     }
 
     fn broadcasts(self, now: u64) {
         self.at.set(now);
         passing::signals(self.at.recorder, self.row.lock, Some(self.row.cell), false);
-        events::ends(self.at, self.row.lock);
+        events::ends(self.at, self.row.lock, ALL);
     }
 
     /// The end of a wait since `call`.
@@ -34,7 +36,8 @@ impl Party {
         let waited =
             Waited { call, now, release: 0, ended: End::Came, stack: 9, ..Waited::default() };
         events::record_wait(self.at, self.row, waited);
-        passing::came(self.at.recorder, self.row, call, now);
+        let by = By::waker(self.row.lock, (call, now));
+        passing::came(self.at.recorder, self.row, (call, now), by.stack);
     }
 
     /// The same by its deadline; the thread has the mutex since `now`.
@@ -208,7 +211,7 @@ fn who_has_waited_for_a_futex_and_wakes_one_passes_it_on() {
     let wakes = |party: Party, cell: Option<&Cell>, is_lone: bool, now: u64| {
         party.at.set(now);
         passing::signals(party.at.recorder, party.row.lock, cell, is_lone);
-        events::ends(party.at, party.row.lock);
+        events::ends(party.at, party.row.lock, if is_lone { ONE } else { ALL });
     };
     let sleeps = |party: Party, from: u64, until: u64, others: &dyn Fn()| {
         party.at.set(from);

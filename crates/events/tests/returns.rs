@@ -5,6 +5,7 @@ mod common;
 use common::party::{Party, parties};
 use uncontended_events::events::{self, End};
 use uncontended_events::site::Site;
+use uncontended_events::woken::{ALL, ONE};
 use uncontended_testkit::Random;
 use uncontended_trace::layout::RECENT;
 
@@ -219,7 +220,7 @@ fn a_wait_is_ended_by_the_last_code_that_ended_waits_since_its_call() {
     let [waiter, signaller, other] = parties();
     let ends = |party: Party, now| {
         party.at.set(now);
-        events::ends(party.at, party.row.lock);
+        events::ends(party.at, party.row.lock, ONE);
     };
     ends(other, 5);
     sleeps(waiter, 10, 50, End::Came, || {
@@ -245,7 +246,7 @@ fn an_arrival_that_ends_the_waits_ends_its_own() {
         };
         events::sleep(
             Some((party.at, party.row)),
-            |at, row| events::ends(at, row.lock),
+            |at, row| events::ends(at, row.lock, ALL),
             wait,
             |()| Some(End::Came),
         );

@@ -6,6 +6,7 @@ use common::{At, ROOM, image, recorder};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::{self, End};
 use uncontended_events::site::{Row, Site};
+use uncontended_events::woken::ONE;
 use uncontended_events::{generations, passing};
 use uncontended_testkit::Random;
 use uncontended_trace::layout::{CHAIN, CHAINED, Caused, WAKE, WAKES, kind::FUTEX};
@@ -31,7 +32,7 @@ impl Party {
     fn wakes(self, other: Party, now: u64) {
         self.at.set(now);
         passing::signals(self.at.recorder, other.own.lock, None, true);
-        events::ends(self.at, other.own.lock);
+        events::ends(self.at, other.own.lock, ONE);
     }
 
     /// Sleeps until the others have done something.

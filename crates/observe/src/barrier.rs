@@ -5,6 +5,7 @@ use crate::here;
 use crate::host::{self, Object};
 use libc::{c_int, c_uint, c_void};
 use uncontended_events::events::{self, End};
+use uncontended_events::woken;
 use uncontended_trace::layout::kind::BARRIER;
 
 pub(crate) unsafe extern "C-unwind" fn wait(barrier: *mut Object, caller: Caller) -> c_int {
@@ -13,7 +14,7 @@ pub(crate) unsafe extern "C-unwind" fn wait(barrier: *mut Object, caller: Caller
     let wait = || unsafe { host::pthread_barrier_wait(barrier) };
     let ended =
         |result| matches!(result, 0 | libc::PTHREAD_BARRIER_SERIAL_THREAD).then_some(End::Came);
-    events::sleep(found, |at, row| events::ends(at, row.lock), wait, ended) // The last arrival ends all waits.
+    events::sleep(found, |at, row| events::ends(at, row.lock, woken::ALL), wait, ended)
 }
 
 pub(crate) unsafe extern "C-unwind" fn init(

@@ -25,7 +25,7 @@ use uncontended_events::events::{self, Back, End, Waited};
 use uncontended_events::log::By;
 use uncontended_events::site::{Row, Site};
 use uncontended_events::slept::Before;
-use uncontended_events::{passing, recent, wants};
+use uncontended_events::{passing, recent, wants, woken};
 use uncontended_sys::clock::{self, Moment, ticks};
 use uncontended_trace::layout::kind::CONDITION;
 
@@ -39,8 +39,8 @@ struct Begun {
     stack: u32,
     /// How often the thread had slept.
     sleeps: Before,
-    /// Whether it continues one that timed out.
-    continues: bool,
+    /// Whether it continues one that timed out, and who waited already.
+    begun: passing::Begun,
 }
 
 /// Ends the mutex's hold. Returns `None` if the wait is not recorded.
@@ -58,15 +58,15 @@ fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<B
     at.recorder().thread.asleep_since.store(call.ticks, Relaxed);
     wants::begin(at.recorder(), condition.lock, call.ticks, false);
     wants::called_in(at.recorder(), stack);
-    let continues = passing::begins(at.recorder(), condition, held_since);
+    let begun = passing::begins(at.recorder(), condition, held_since);
     release.done(at, mutex, mutex.lock, false);
-    Some(Begun { at, condition, mutex, call, stack, sleeps, continues })
+    Some(Begun { at, condition, mutex, call, stack, sleeps, begun })
 }
 
 impl Begun {
     /// Records the wait and the return. `late_ns`: how long ago the deadline was, after a timeout.
     fn end(self, late_ns: Option<u64>) {
-        let Begun { at, condition, mutex, call, stack, sleeps, continues } = self;
+        let Begun { at, condition, mutex, call, stack, sleeps, begun } = self;
         if !at.is_here() {
             return;
         }
@@ -75,19 +75,21 @@ impl Begun {
         at.recorder().thread.asleep_since.store(0, Relaxed);
         wants::end(at.recorder());
         passing::ended(condition.lock);
-        let signalled = condition.lock.signalled.load(Relaxed);
-        let ended = match late_ns {
-            Some(late) => now.saturating_sub(ticks_of(late, call, now)).max(call.ticks),
-            None if (call.ticks..=now).contains(&signalled) => signalled,
-            None => now,
-        };
         events::bump(&condition.cell.acquisitions);
         let end = if late_ns.is_some() { End::TimedOut } else { End::Came };
-        let by = match end {
-            End::Came => By::waker(condition.lock, (call.ticks, now)),
-            End::TimedOut => passing::found_free(condition.lock, (call.ticks, ended), now),
+        let (ended, by) = match late_ns {
+            Some(late) => {
+                let ended = now.saturating_sub(ticks_of(late, call, now)).max(call.ticks);
+                (ended, passing::found_free(condition.lock, (call.ticks, ended), now))
+            }
+            None => {
+                let during = (call.ticks, now);
+                let by = woken::ended(at.recorder(), condition.lock, during, begun.ahead);
+                (if by.at == 0 { now } else { by.at }, by)
+            }
         };
         let call = call.ticks;
+        let is_signalled = late_ns.is_none() && by.at != 0;
         let release = mutex.lock.release.load(Relaxed);
         // A thread that slept and found the mutex taken slept for the one or the other, or for both.
         let slept = sleeps.slept(at).filter(|&slept| !slept || release <= ended);
@@ -97,21 +99,20 @@ impl Begun {
             ended: end,
             stack,
             by,
-            continues,
+            continues: begun.continues,
             slept,
             ..Waited::default()
         };
         events::record_wait(at, condition, waited);
         if late_ns.is_some() {
             passing::timed_out(at.recorder(), condition, (call, ended), now);
-        } else if ended == signalled {
-            passing::came(at.recorder(), condition, call, ended);
+        } else if is_signalled {
+            passing::came(at.recorder(), condition, (call, ended), by.stack);
         }
         recent::come_back(mutex.lock);
         events::bump(&mutex.cell.acquisitions);
         if release > ended {
             let by = By::owner(at.recorder(), mutex.lock, release);
-            let is_signalled = late_ns.is_none() && ended == signalled;
             let back = Back { ended, is_signalled, release, now };
             let free = events::came_back(at, mutex, back);
             let call = ended;
@@ -181,7 +182,7 @@ fn wait_by(
 fn stamp(condition: *mut Object, is_lone: bool, caller: Caller) {
     if let Some((at, row)) = here::row(condition as u64, CONDITION, caller) {
         passing::signals(at.recorder(), row.lock, Some(row.cell), is_lone);
-        events::ends(at, row.lock);
+        events::ends(at, row.lock, if is_lone { woken::ONE } else { woken::ALL });
     }
 }
 

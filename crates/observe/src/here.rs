@@ -10,7 +10,7 @@ use crate::sharing;
 use uncontended_events::sharing::Sharing;
 use uncontended_events::site::{Row, Site};
 use uncontended_events::summed::is_summed;
-use uncontended_events::{events, generations, passing};
+use uncontended_events::{events, generations, passing, woken};
 
 /// The calling thread, if it may record now.
 #[inline(always)]
@@ -82,7 +82,7 @@ pub(crate) fn wakes(key: u64, kind: u8, one: bool, caller: Caller) {
     if let Some(lock) = generations::known(at.recorder(), key, kind) {
         let cell = local::find(key, kind).map(|(_, row)| row.cell);
         passing::signals(at.recorder(), lock, cell, one);
-        events::ends(at, lock);
+        events::ends(at, lock, if one { woken::ONE } else { woken::ALL });
     }
 }
 

@@ -20,6 +20,7 @@ use libc::{EAGAIN, c_int, c_uint, timespec};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events;
 use uncontended_events::site::{Row, Site};
+use uncontended_events::woken;
 use uncontended_trace::layout::kind::SEMAPHORE;
 
 fn row(semaphore: *mut Object, caller: Caller) -> Option<(Here, Row)> {
@@ -122,7 +123,7 @@ pub(crate) unsafe extern "C-unwind" fn post(semaphore: *mut Object, caller: Call
         row.lock.crossed.store(1, Relaxed);
     }
     if row.lock.crossed.load(Relaxed) != 0 {
-        events::ends(at, row.lock);
+        events::ends(at, row.lock, woken::ONE);
     }
     events::release(at, row, || true, post)
 }
