@@ -4,8 +4,10 @@
 
 enum { ROUNDS = 3, TIMEOUT_MS = 30, LONG_MS = 40 };
 static pthread_rwlock_t lock;
-static _Atomic pid_t writer, kept_out;
-static _Atomic int holding, done;
+static _Atomic pid_t writer;
+static _Atomic int holding, gave_up, done;
+/* What the calls themselves took. */
+static _Atomic long long writing_ns, reading_ns;
 
 NOINLINE static void read_for_long(void) {
     pthread_rwlock_rdlock(&lock);
@@ -40,30 +42,35 @@ static void *give_up(void *unused) {
     end.tv_nsec += TIMEOUT_MS * MS;
     end.tv_sec += end.tv_nsec / 1000000000, end.tv_nsec %= 1000000000;
     writer = my_tid();
-    if (!pthread_rwlock_timedwrlock(&lock, &end)) abort();
+    const int64_t called = now_ns();
+    REQUIRE(pthread_rwlock_timedwrlock(&lock, &end) == ETIMEDOUT);
+    writing_ns += now_ns() - called;
+    gave_up = 1;
+    while (!done) nap_ms(1);
     return unused;
 }
 
 static void *read_late(void *unused) {
     await_asleep(&writer);
-    kept_out = my_tid();
+    const int64_t called = now_ns();
     pthread_rwlock_rdlock(&lock);
+    reading_ns += now_ns() - called;
     pthread_rwlock_unlock(&lock);
     return unused;
 }
 
 static void meet(void *(*third)(void *), int is_after) {
-    writer = 0, holding = 0, done = 0;
+    writer = 0, holding = 0, gave_up = 0, done = 0;
     pthread_t first = start(long_reader, NULL), other = 0;
     while (!holding) nap_ms(1);
     if (!is_after) other = start(third, NULL), nap_ms(1);
     pthread_t last = start(give_up, NULL);
     if (is_after) other = start(third, NULL);
-    pthread_join(last, NULL);
-    if (is_after) pthread_join(other, NULL);
+    while (!gave_up) nap_ms(1);
+    pthread_join(other, NULL);
     done = 1;
     pthread_join(first, NULL);
-    if (!is_after) pthread_join(other, NULL);
+    pthread_join(last, NULL);
 }
 
 int main(void) {
@@ -75,8 +82,9 @@ int main(void) {
         meet(short_reader, 0);
         meet(read_late, 1);
     }
-    expect("rwlock-write", &lock, "held_by(read_for_long) >= %lld", 2 * ROUNDS * TIMEOUT_MS * MS * 9 / 10);
-    expect("rwlock-write", &lock, "held_by(read_shortly) <= %lld", ROUNDS * TIMEOUT_MS * MS / 10);
-    expect("rwlock-read", &lock, "held_by(read_for_long) >= %lld", ROUNDS * TIMEOUT_MS * MS / 2);
+    /* A reader that runs late finds the writer gone, and waits for nothing. */
+    expect("rwlock-write", &lock, "held_by(read_for_long) >= %lld", writing_ns * 9 / 10 - ROUNDS * MS);
+    expect("rwlock-write", &lock, "held_by(read_shortly) <= %lld", ROUNDS * MS);
+    expect("rwlock-read", &lock, "held_by(read_for_long) >= %lld", reading_ns * 9 / 10 - ROUNDS * MS);
     return 0;
 }

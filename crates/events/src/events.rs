@@ -33,7 +33,9 @@ use crate::wants;
 use crate::woken;
 use uncontended_atomic::{Ordering::Relaxed, Ordering::Release};
 use uncontended_trace::histogram::FINE;
-use uncontended_trace::layout::{Cell, Cold, Extreme, Lock, WOKEN_INTO, cause, kind, units};
+use uncontended_trace::layout::{
+    Cell, Cold, Extreme, Lock, WOKEN_INTO, attention, cause, kind, units,
+};
 use uncontended_trace::setup::Holds;
 
 /// The lock was taken at the first try.
@@ -432,7 +434,7 @@ pub fn sleep<S: Site, R: Copy>(
     asleep_since.store(call, Relaxed);
     wants::begin(at.recorder(), row.lock, call, false);
     wants::called_in(at.recorder(), stack);
-    row.lock.attention.fetch_add(1, Relaxed);
+    let ahead = row.lock.attention.fetch_add(1, Relaxed) & attention::WAITERS;
     let result = wait();
     if !at.is_here() {
         return result;
@@ -446,7 +448,8 @@ pub fn sleep<S: Site, R: Copy>(
         bump(&row.cell.acquisitions);
         let slept = before.slept(at);
         let came = ended == End::Came;
-        let by = if came { ended_by(at.recorder(), row, (call, now)) } else { By::default() };
+        let by =
+            if came { ended_by(at.recorder(), row, (call, now), ahead) } else { By::default() };
         record_wait(at, row, Waited { call, now, ended, stack, by, slept, ..Waited::default() });
         if by.at != 0 {
             ended_since(at.recorder(), row, (call, now), by);
@@ -483,11 +486,11 @@ pub fn ends(at: impl Site, lock: &'static Lock, waiters: u64) -> u64 {
     now
 }
 
-/// The thread that ended the calling thread's wait from `call` to `now`, if that was in between.
-fn ended_by(recorder: &Recorder, row: Row, (call, now): (u64, u64)) -> By {
+/// What ended the calling thread's wait from `call` to `now`, when `ahead` threads waited already.
+fn ended_by(recorder: &Recorder, row: Row, (call, now): (u64, u64), ahead: u32) -> By {
     match row.lock.kind.load(Relaxed) {
         kind::BARRIER => rounds::ended(recorder, row.lock, (call, now)),
-        _ => By::waker(row.lock, (call, now)),
+        _ => woken::ended(recorder, row.lock, (call, now), ahead),
     }
 }
 
@@ -495,8 +498,8 @@ fn ended_by(recorder: &Recorder, row: Row, (call, now): (u64, u64)) -> By {
 fn ended_since(recorder: &Recorder, row: Row, (call, now): (u64, u64), by: By) {
     match row.lock.kind.load(Relaxed) {
         kind::BARRIER => rounds::book(recorder, row, by.stack, now.saturating_sub(call)),
-        kind::FUTEX => passing::came(recorder, row, (call, now), by.stack),
-        _ => passing::book(recorder, row, (call, now), (by.stack, 0)),
+        kind::FUTEX => passing::came(recorder, row, (call, now), by),
+        _ => passing::book(recorder, row, (call, now), (by, 0)),
     }
 }
 

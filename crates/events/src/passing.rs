@@ -110,35 +110,35 @@ pub fn ended(lock: &Lock) {
     lock.attention.fetch_sub(1, Relaxed);
 }
 
-/// Books the wait for a condition or a futex from `call` to `ended`, when a wakeup by the code of `waker` ended it.
-/// Another return without another wakeup is no longer a pass.
-pub fn came(recorder: &Recorder, row: Row, (call, ended): (u64, u64), waker: u32) {
+/// Books the wait for a condition or a futex from `call` to `ended`, when the wakeup `by` ended it. Another return
+/// without another wakeup is no longer a pass.
+pub fn came(recorder: &Recorder, row: Row, (call, ended): (u64, u64), by: By) {
     let Row { cell, lock } = row;
     let before = waited(recorder, cell).map_or(0, |cold| {
         let before = cold.unserved.load(Relaxed);
         add(&cold.served, before);
         before
     });
-    book(recorder, row, (call, ended), (waker, before));
+    book(recorder, row, (call, ended), (by, before));
     forget(recorder, cell);
     lock.came.store(recorder.arena.unit_of(recorder.thread), Relaxed);
     lock.passing.store(0, Relaxed);
 }
 
-/// Books a wait from `call` to `now`, when a wakeup by the code of `waker` had ended it, after `unserved` ticks of the
-/// same waiting. The thread must be marked as recording.
+/// Books a wait from `call` to `now`, when the wakeup `by` had ended it, after `unserved` ticks of the same waiting.
+/// The thread must be marked as recording.
 pub(crate) fn book(
     recorder: &Recorder,
     row: Row,
     (call, now): (u64, u64),
-    (waker, unserved): (u32, u64),
+    (by, unserved): (By, u64),
 ) {
     let Row { cell, lock } = row;
     let is_pass = lock.passing.load(Relaxed) & passing::PASS != 0;
     let wait = now.saturating_sub(call);
     let mut is_chain = false;
     if lock.kind.load(Relaxed) == kind::FUTEX {
-        wakes::divide(recorder, lock, (call, now), |site, part| {
+        wakes::divide(recorder, lock, (call, now), by.at, |site, part| {
             is_chain |= part != wait;
             if is_chain && !is_pass {
                 blame::book(recorder, cell, Share { passed_to: CHAINED, ..piece(site, part) });
@@ -147,7 +147,7 @@ pub(crate) fn book(
     }
     if !is_pass {
         let passed_to = if is_chain { CHAIN } else { WAKE };
-        let share = Share { passed_to, ..piece(waker, wait.wrapping_add(unserved)) };
+        let share = Share { passed_to, ..piece(by.stack, wait.wrapping_add(unserved)) };
         return blame::book(recorder, cell, share);
     }
     divide(recorder, lock, (call.saturating_sub(unserved), now), |site, wait| {

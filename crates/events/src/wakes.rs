@@ -43,12 +43,13 @@ pub(crate) fn note(recorder: &Recorder, lock: &Lock, stack: u32, now: u64) {
     at.store(now, Release);
 }
 
-/// Divides the time from `call` to `now`, when a wakeup ended the calling thread's wait for `lock`: `book` gets each
-/// wakeup's stack and time. What was before the oldest wakeup that is known stays unknown.
+/// Divides the time from `call` to `now`, when the wakeup at `ended` ended the calling thread's wait for `lock`: `book`
+/// gets each wakeup's stack and time. What was before the oldest wakeup that is known stays unknown.
 pub(crate) fn divide(
     recorder: &Recorder,
     lock: &Lock,
     (call, now): (u64, u64),
+    ended: u64,
     mut book: impl FnMut(u32, u64),
 ) {
     let unit = recorder.process.wakes.load(Relaxed);
@@ -66,7 +67,7 @@ pub(crate) fn divide(
         (seen, lock.load(Relaxed))
     };
     let own = recorder.arena.unit_of(lock);
-    let ended_it = |&(seen, lock): &(Seen, u32)| lock == own && (call..=now).contains(&seen.at);
+    let ended_it = |&(seen, lock): &(Seen, u32)| lock == own && seen.at == ended;
     let Some((mut by, _)) = numbers.clone().rev().map(read).find(ended_it) else { return };
     recorder.thread.came_by.store(by.number + 1, Relaxed);
     let mut until = now;

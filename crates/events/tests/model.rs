@@ -9,6 +9,7 @@ use common::{At, ROOM, add_filter, another, image, recorder};
 use uncontended_atomic::{AtomicUsize, Ordering::Relaxed, UnsafeCell};
 use uncontended_events::blame::{self, Share};
 use uncontended_events::events::{self, Blocked};
+use uncontended_events::log::By;
 use uncontended_events::sharing::{Location, Sharing};
 use uncontended_events::site::Row;
 use uncontended_events::slots::{Slots, Stamp};
@@ -376,7 +377,7 @@ fn divided_while_noted() -> impl Fn() + 'static {
     let (by, row) = (waker.row(64), waiter.row(64));
     passing::begins(waiter.recorder, row, 0);
     passing::begins(waker.recorder, by, 0);
-    passing::came(waker.recorder, by, (0, 1), 7);
+    passing::came(waker.recorder, by, (0, 1), By::default());
     move || {
         let wakes = move |now| {
             waker.set(now);
@@ -385,7 +386,7 @@ fn divided_while_noted() -> impl Fn() + 'static {
         };
         wakes(20);
         let again = spawn(move || wakes(40));
-        passing::came(waiter.recorder, row, (10, 100), 7);
+        passing::came(waiter.recorder, row, (10, 100), By::waker(row.lock, (10, 100)));
         again.join().unwrap();
         let list = scene.arena.list::<Caused>(&row.cell.caused);
         let booked = list.map(|(_, entry)| (entry.stack.load(Relaxed), entry.wait.load(Relaxed)));
@@ -410,11 +411,11 @@ fn chained_while_noted() -> impl Fn() + 'static {
         row
     });
     events::ends(first, its.lock, ONE);
-    passing::came(waker.recorder, its, (12, 18), 3);
+    passing::came(waker.recorder, its, (12, 18), By::waker(its.lock, (12, 18)));
     waker.set(40);
     move || {
         let wakes = spawn(move || events::ends(waker, row.lock, ONE));
-        passing::came(waiter.recorder, row, (10, 100), 7);
+        passing::came(waiter.recorder, row, (10, 100), By { at: 40, ..By::default() });
         wakes.join().unwrap();
         let list = scene.arena.list::<Caused>(&row.cell.caused);
         let pieces = list.filter(|(_, entry)| entry.passed_to.load(Relaxed) == CHAINED);

@@ -120,7 +120,9 @@ fn come_as_the_last_two_leave() -> impl Fn() + 'static {
         other.at.set(55);
         let left = [one, other].map(|thread| spawn(move || thread.leaves(Shared)));
         quick.takes(Shared, 60);
-        left.map(|thread| thread.join().unwrap());
+        for thread in left {
+            thread.join().unwrap();
+        }
         let release = quick.writes.lock.release.load(Relaxed);
         assert_eq!(release, 0, "held since 60");
     }

@@ -37,7 +37,7 @@ impl Party {
             Waited { call, now, release: 0, ended: End::Came, stack: 9, ..Waited::default() };
         events::record_wait(self.at, self.row, waited);
         let by = By::waker(self.row.lock, (call, now));
-        passing::came(self.at.recorder, self.row, (call, now), by.stack);
+        passing::came(self.at.recorder, self.row, (call, now), by);
     }
 
     /// The same by its deadline; the thread has the mutex since `now`.

@@ -216,7 +216,7 @@ fn sleeps(party: Party, from: u64, until: u64, end: End, others: impl FnOnce()) 
 }
 
 #[test]
-fn a_wait_is_ended_by_the_last_code_that_ended_waits_since_its_call() {
+fn a_wait_is_ended_by_the_first_code_that_ended_waits_since_its_call() {
     let [waiter, signaller, other] = parties();
     let ends = |party: Party, now| {
         party.at.set(now);
@@ -227,11 +227,11 @@ fn a_wait_is_ended_by_the_last_code_that_ended_waits_since_its_call() {
         ends(other, 20);
         ends(signaller, 30);
     });
-    assert_eq!(waiter.caused(), [(2, 40, 1, 1, 40)]);
+    assert_eq!(waiter.caused(), [(3, 40, 1, 1, 40)]);
     // Nothing ended these: a spurious wakeup, a deadline.
     sleeps(waiter, 60, 70, End::Came, || {});
     sleeps(waiter, 80, 90, End::TimedOut, || ends(signaller, 85));
-    assert_eq!(waiter.caused(), [(2, 40, 1, 1, 40)]);
+    assert_eq!(waiter.caused(), [(3, 40, 1, 1, 40)]);
     assert_eq!(waiter.waited(), 40 + 10 + 10);
 }
 

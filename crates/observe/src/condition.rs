@@ -1,10 +1,9 @@
 //! Condition variables: the wait itself, and the return to the mutex.
 //!
 //! # Contract
-//! A wait ends the mutex's hold. It lasts from the call to the signal that ended it. That is the last signal before the
-//! return, which is a bound if there are several waiters. Without a signal (a spurious wakeup) the wait lasts to the
-//! return, after a timeout to the deadline. The return is a new acquisition of the mutex that begins there; it was
-//! blocked if another thread released the mutex later.
+//! A wait ends the mutex's hold. It lasts from the call to the signal that ended it (`woken`). Without a signal (a
+//! spurious wakeup) the wait lasts to the return, after a timeout to the deadline. The return is a new acquisition of
+//! the mutex that begins there; it was blocked if another thread released the mutex later.
 //! # Invariants
 //! I1: nothing here remains to be done when a cancelled thread unwinds: the C library has relocked the mutex, and the
 //!     thread's next event corrects the state it finds.
@@ -107,7 +106,7 @@ impl Begun {
         if late_ns.is_some() {
             passing::timed_out(at.recorder(), condition, (call, ended), now);
         } else if is_signalled {
-            passing::came(at.recorder(), condition, (call, ended), by.stack);
+            passing::came(at.recorder(), condition, (call, ended), by);
         }
         recent::come_back(mutex.lock);
         events::bump(&mutex.cell.acquisitions);
