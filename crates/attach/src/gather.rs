@@ -1,12 +1,13 @@
 //! What the kernel has summed, as a part of a record.
 //!
 //! # Contract
-//! Each entry of the sums is in one cell: that of its thread and address. Its time is divided twice: by the waiter's
+//! Each entry of the sums is in one cell: that of its thread and address. (A join is in none: its time is the thread's.)
+//! Its time is divided twice: by the waiter's
 //! stack, and by the waker's if a wakeup ended it. At most [`WAITED_SITES`] stacks of waiters of a cell and
 //! [`SITES`] − [`WAITED_SITES`] of wakers stay apart, those with the most waiting; the others are one, without a stack.
 
 use crate::modules::Module;
-use crate::programs::{ANOTHER_PROCESS, FIRST_STACK, OTHERWISE, key, sum, wait};
+use crate::programs::{ANOTHER_PROCESS, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, key, sum, wait};
 use crate::seed::{self, Call};
 use crate::{Attach, Losses, words};
 use std::cmp::Reverse;
@@ -76,22 +77,38 @@ struct Waiting {
     address: u64,
     thread: u32,
     since: u64,
+    /// The thread for whose end it is; 0 if it is for something else.
+    joined: u32,
+}
+
+impl Waiting {
+    fn new(key: &[u8], value: &[u8]) -> Self {
+        let of = |place: i16| words::at(value, usize::from(place.unsigned_abs()));
+        let is_private = of(wait::OPERATION) & PRIVATE as u64 != 0;
+        Waiting {
+            address: of(wait::ADDRESS),
+            thread: words::half_at(key, 0),
+            since: of(wait::SINCE),
+            joined: if is_private { 0 } else { of(wait::VALUE) as u32 },
+        }
+    }
 }
 
 /// Reads the tables of a process that is not watched any more.
 pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
     let sums = entries(&attach.tables.sums).map(|(key, value)| Sum::new(&key, &value));
     let sums: Vec<Sum> = sums.filter(|sum| sum.count > 0).collect();
-    let waiting = entries(&attach.tables.threads).map(|(key, value)| Waiting {
-        address: words::at(&value, wait::ADDRESS as usize),
-        thread: words::half_at(&key, 0),
-        since: words::at(&value, wait::SINCE as usize),
-    });
+    let waiting = entries(&attach.tables.threads).map(|(key, value)| Waiting::new(&key, &value));
     let alive: BTreeSet<u32> = seed::threads(attach.pid).into_iter().collect();
     let has_executed = attach.has_executed();
     let waiting =
         waiting.filter(|wait| !has_executed && wait.since != 0 && alive.contains(&wait.thread));
-    let waiting: Vec<Waiting> = waiting.collect();
+    // A word that is no thread's number is not waited for as one.
+    let join = |wait: Waiting| {
+        let joined = if alive.contains(&wait.joined) { wait.joined } else { 0 };
+        Waiting { joined, ..wait }
+    };
+    let waiting: Vec<Waiting> = waiting.map(join).collect();
     let (losses, began_ns) = (attach.losses(), attach.began_ns);
     let mut parts = Parts { attach, stacks: HashMap::new(), numbers: HashMap::new() };
     let by_others = sums.iter().filter(|sum| sum.waker == ANOTHER_PROCESS).map(|sum| sum.count);
@@ -118,25 +135,27 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     fn composed(&mut self, sums: &[Sum], waiting: &[Waiting], alive: &BTreeSet<u32>) -> Composed {
-        let addresses: BTreeSet<u64> = sums
-            .iter()
-            .map(|sum| sum.address)
-            .chain(waiting.iter().map(|wait| wait.address))
-            .collect();
+        let (joins, sums): (Vec<Sum>, Vec<Sum>) =
+            sums.iter().copied().partition(|sum| sum.waker == JOINED);
+        let of_locks = waiting.iter().filter(|wait| wait.joined == 0);
+        let addresses: BTreeSet<u64> =
+            sums.iter().map(|sum| sum.address).chain(of_locks.map(|wait| wait.address)).collect();
         let units: BTreeMap<u64, Unit> = addresses.into_iter().zip(1..).collect();
         let pid = self.attach.pid;
         let lock = |(&address, &unit): (&u64, &Unit)| {
-            let of = waiting.iter().filter(|wait| wait.address == address);
+            let of = waiting.iter().filter(|wait| wait.address == address && wait.joined == 0);
             let waiting = of.map(|wait| wait.since).collect();
             LockRecord { unit, address, kind: kind::FUTEX, waiting, ..LockRecord::default() }
         };
         let mut locks: Vec<LockRecord> = units.iter().map(lock).collect();
-        let tids: BTreeSet<u32> =
-            sums.iter().map(|sum| sum.thread).chain(self.attach.lives.keys().copied()).collect();
+        let waited = sums.iter().chain(&joins).map(|sum| sum.thread);
+        let tids: BTreeSet<u32> = waited.chain(self.attach.lives.keys().copied()).collect();
         let (mut threads, mut cells) = (Vec::new(), Vec::new());
         for &tid in &tids {
             let wants = waiting.iter().find(|wait| wait.thread == tid);
-            threads.push(self.thread(tid, alive.contains(&tid), wants, &units));
+            let thread = self.thread(tid, alive.contains(&tid), wants, &units);
+            let joined = joins.iter().filter(|sum| sum.thread == tid).map(|sum| sum.total).sum();
+            threads.push(ThreadRecord { joined, ..thread });
             cells.push(self.cells(sums.iter().filter(|sum| sum.thread == tid), wants, &units));
         }
         for lock in &mut locks {
@@ -183,13 +202,15 @@ impl Parts<'_> {
     ) -> ThreadRecord {
         let life = self.attach.lives.get(&tid).cloned();
         let wants = wants.map(|wait| WantsRecord {
-            lock: units.get(&wait.address).copied().unwrap_or(0),
+            lock: if wait.joined == 0 { units.get(&wait.address).copied().unwrap_or(0) } else { 0 },
+            joined: u64::from(wait.joined),
             since: wait.since,
             stack: self.blocked(tid),
             ..WantsRecord::default()
         });
         ThreadRecord {
             tid,
+            handle: u64::from(tid),
             name: life.as_ref().map(|life| life.name.clone()).unwrap_or_default(),
             // Of a thread that was never met, it is not known.
             start_ticks: life.as_ref().map_or(0, |life| life.met[0]),
@@ -241,7 +262,7 @@ impl Parts<'_> {
         for sum in sums {
             by_address.entry(sum.address).or_default().push(*sum);
         }
-        if let Some(wait) = wants {
+        if let Some(wait) = wants.filter(|wait| wait.joined == 0) {
             by_address.entry(wait.address).or_default(); // A lock has a row if a thread has a cell of it.
         }
         let cells = by_address.into_iter();

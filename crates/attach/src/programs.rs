@@ -2,7 +2,8 @@
 //!
 //! # Contract
 //! A wait is from the entry to the return of a call that slept or might have: one that found the word changed did not
-//! wait. Its waker is the thread that made it runnable. All sums are made here; `unc` reads them at the end.
+//! wait. Its waker is the thread that made it runnable. A wait for a word that names a thread, which the end of that
+//! thread ended, is a join. All sums are made here; `unc` reads them at the end.
 //! # State
 //! [`Tables`]. A thread's entry in `threads` says what it waits for; only it and its waker write there. An entry of
 //! `sums` has its thread in its key, so only that thread writes it, and no addition is lost.
@@ -11,6 +12,8 @@
 //! one user. I2: what has no room is counted in `counters`.
 //! # Sources
 //! futex(2) for the operations that wait; `kernel/futex/waitwake.c`: a return of zero is by a wakeup of a futex.
+//! `CLONE_CHILD_CLEARTID` in clone(2): the C library's join waits, not privately, for a word with the thread's number,
+//! and the kernel wakes it when that thread ends.
 
 mod stack;
 
@@ -42,7 +45,9 @@ pub(crate) mod wait {
     pub(crate) const WOKEN: i16 = 24;
     /// The waker's stack.
     pub(crate) const WAKER: i16 = 32;
-    pub(crate) const BYTES: usize = 40;
+    /// What the word was expected to hold.
+    pub(crate) const VALUE: i16 = 40;
+    pub(crate) const BYTES: usize = 48;
 }
 
 /// Places in a key of `sums`.
@@ -60,6 +65,10 @@ pub(crate) mod key {
 pub(crate) const OTHERWISE: u32 = 1 << 16;
 /// In place of a waker's stack: a thread of another process.
 pub(crate) const ANOTHER_PROCESS: u64 = 1;
+/// In place of a waker's stack: the end of the thread for which the call waited.
+pub(crate) const JOINED: u64 = 2;
+/// In [`wait::OPERATION`]: only threads of one process use the word.
+pub(crate) const PRIVATE: i32 = 0x80;
 /// Numbers of stacks begin here.
 pub(crate) const FIRST_STACK: u64 = 16;
 
@@ -190,6 +199,7 @@ fn check_process(code: &mut Assembler, tables: &Tables, other: Label) {
 pub(crate) fn enter(tables: &Tables) -> Assembler {
     const ADDRESS: i16 = 16;
     const OPERATION: i16 = 24;
+    const VALUE: i16 = 32;
     /// FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2.
     const WAITS: [i32; 5] = [0, 6, 9, 11, 13];
     const COMMAND: i32 = 0x7f;
@@ -218,6 +228,8 @@ pub(crate) fn enter(tables: &Tables) -> Assembler {
     code.load(Double, R1, R6, ADDRESS);
     code.store(Double, R7, wait::ADDRESS, R1);
     code.store(Double, R7, wait::OPERATION, R9);
+    code.load(Word, R1, R6, VALUE);
+    code.store(Double, R7, wait::VALUE, R1);
     code.store_constant(Double, R7, wait::WOKEN, 0);
     code.store_constant(Double, R7, wait::WAKER, 0);
     code.call(function::TIME);
@@ -254,6 +266,11 @@ pub(crate) fn waking(tables: &Tables, offset: i16) -> Assembler {
     code.store_constant(Double, FP, own::STACK, ANOTHER_PROCESS as i32);
     let other = code.label();
     check_process(&mut code, tables, other);
+    let awake = code.label();
+    joins(&mut code, awake);
+    code.store_constant(Double, FP, own::STACK, JOINED as i32);
+    code.jump(other);
+    code.place(awake);
     stack::number(&mut code, tables, true);
     code.place(other);
     code.load(Double, R7, FP, own::ENTRY);
@@ -263,6 +280,17 @@ pub(crate) fn waking(tables: &Tables, offset: i16) -> Assembler {
     code.store(Double, R7, wait::WOKEN, R1);
     end(&mut code, out);
     code
+}
+
+/// Jumps to `other` unless the wait of [`own::ENTRY`] is for the end of the current thread, [`own::THREAD`].
+fn joins(code: &mut Assembler, other: Label) {
+    code.load(Double, R1, FP, own::ENTRY);
+    code.load(Double, R2, R1, wait::VALUE);
+    code.load(Word, R3, FP, own::THREAD);
+    code.jump_if(NotEqual, R2, R3, other);
+    code.load(Double, R2, R1, wait::OPERATION);
+    code.compute_with(And, R2, PRIVATE);
+    code.jump_if_with(NotEqual, R2, 0, other);
 }
 
 /// At `sys_exit_futex`: adds the wait that has ended.

@@ -18,6 +18,7 @@ const WAITS: [u64; 5] = [0, 6, 9, 11, 13];
 pub(crate) struct Call {
     address: u64,
     operation: u64,
+    value: u64,
     stack: u64,
     instruction: u64,
 }
@@ -34,9 +35,12 @@ impl Call {
         let number: u64 = fields.next()?.parse().ok()?;
         let rest = fields.map(|field| u64::from_str_radix(field.trim_start_matches("0x"), 16));
         let rest: Vec<u64> = rest.collect::<Result<_, _>>().ok()?;
-        let &[address, operation, _, _, _, _, stack, instruction] = &rest[..] else { return None };
+        let &[address, operation, value, _, _, _, stack, instruction] = &rest[..] else {
+            return None;
+        };
         let waits = number == FUTEX && WAITS.contains(&(operation & 0x7f));
-        waits.then_some(Call { address, operation, stack, instruction })
+        let value = value & u64::from(u32::MAX);
+        waits.then_some(Call { address, operation, value, stack, instruction })
     }
 
     /// Its stack. The frame pointer is not known.
@@ -77,6 +81,7 @@ pub(crate) fn waiting(tables: &Tables, pid: u32, now_ns: u64) {
             (wait::ADDRESS, call.address),
             (wait::SINCE, now_ns),
             (wait::OPERATION, call.operation),
+            (wait::VALUE, call.value),
         ] {
             let place = usize::from(place.unsigned_abs());
             entry[place..place + 8].copy_from_slice(&value.to_le_bytes());
@@ -96,8 +101,8 @@ mod tests {
     #[test]
     fn only_waits_for_futexes_are_calls() {
         let text = "202 0x7f01 0x80 0x2 0x0 0x0 0x0 0x7ffd00 0x7f5500\n";
-        let call =
-            Call { address: 0x7f01, operation: 0x80, stack: 0x7ffd00, instruction: 0x7f5500 };
+        let (stack, instruction) = (0x7ffd00, 0x7f5500);
+        let call = Call { address: 0x7f01, operation: 0x80, value: 2, stack, instruction };
         assert_eq!(Call::parse(text), Some(call));
         assert_eq!(Call::parse("202 0x7f01 0x81 0x1 0x0 0x0 0x0 0x7ffd00 0x7f5500"), None);
         assert_eq!(Call::parse("0 0x0 0x80 0x2 0x0 0x0 0x0 0x7ffd00 0x7f5500"), None);

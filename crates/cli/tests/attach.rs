@@ -296,6 +296,37 @@ int main(void) {
     child.wait().unwrap();
 }
 
+fn main_thread(process: &Value) -> &Value {
+    let mut threads = process["threads"].as_array().unwrap().iter();
+    threads.find(|thread| thread["tid"] == process["pid"]).unwrap()
+}
+
+/// A join that was in progress at the start and still is at the end is unfinished, and for the thread that it waits for.
+#[test]
+fn a_thread_that_joins_another_all_the_time_waits_for_no_lock() {
+    let test = "a_thread_that_joins_another_all_the_time_waits_for_no_lock";
+    let folder = Folder::new();
+    let path = folder.file("seen.json");
+    let turns = Turns::alone(&folder, "long");
+    turns.begin();
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    if let Some((mut unc, _)) = attach(test, &turns.pid, &["--for", "300ms", "--json", &path]) {
+        assert!(unc.wait().unwrap().success());
+        let seen = json(&path);
+        let process = &seen["processes"][0];
+        let main = main_thread(process);
+        let is_other = |thread: &&Value| thread["tid"] == main["unfinished_join"];
+        let others = process["threads"].as_array().unwrap().iter();
+        assert_eq!(others.filter(is_other).count(), 1, "{process:#}");
+        assert_ne!(main["unfinished_join"], main["tid"]);
+        assert!(main["unfinished_wait_ns"].as_u64() >= Some(250_000_000), "{main:#}");
+        assert!(names(&main["unfinished_stack"]).contains(&"main"), "{main:#}");
+        let addresses = process["locks"].as_array().unwrap().iter().map(|lock| &lock["address"]);
+        assert_eq!(addresses.collect::<Vec<_>>(), [turns.address.as_str()], "{process:#}");
+    }
+    turns.end();
+}
+
 fn refused(pid: &str) -> Output {
     unc().args(["attach", "--no-history", "--for", "100ms", pid]).output().unwrap()
 }
@@ -402,6 +433,10 @@ fn a_static_program_under_unc_run_is_watched_by_the_kernel() {
     assert!(lock["wait_ns"]["total"].as_u64() >= Some(30_000_000), "{lock:#}");
     assert!(names(&lock["worst_wait"]["waiter"]).contains(&"want"), "{lock:#}");
     assert_eq!(seen["culprits"][0]["site"]["function"], "hold", "{lock:#}");
+    // Its wait for the threads' ends is its own, and no lock's.
+    let process = &seen["processes"][0];
+    assert_eq!(process["locks"].as_array().unwrap().len(), 1, "{process:#}");
+    assert!(main_thread(process)["joined_ns"].as_u64() >= Some(200_000_000), "{process:#}");
     assert!(seen["attached"].is_null() && seen["exit_status"] == 7);
 }
 

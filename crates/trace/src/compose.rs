@@ -182,6 +182,8 @@ impl Writer {
         self.put(at + offset_of!(Thread, tid), thread.tid);
         self.put_wide(at + offset_of!(Thread, start_ticks), thread.start_ticks);
         self.put_wide(at + offset_of!(Thread, end_ticks), thread.end_ticks);
+        self.put_wide(at + offset_of!(Thread, handle), thread.handle);
+        self.put_wide(at + offset_of!(Thread, joined), thread.joined);
         let name = thread.name.as_bytes();
         self.text(at + offset_of!(Thread, name), &name[..name.len().min(15)]);
         self.put_wide(at + offset_of!(Thread, asleep_since), thread.asleep_since.unwrap_or(0));
@@ -328,14 +330,25 @@ mod tests {
             ..Default::default()
         };
         let wants = WantsRecord { lock: 7, since: 300, stack: 1, ..WantsRecord::default() };
+        let joins = WantsRecord { joined: 77, since: 310, ..WantsRecord::default() };
         let process = ProcessRecord {
             pid: 12,
             command: vec!["./a b".into(), "c".into()],
             start_ticks: 105,
             locks: vec![LockRecord { waiting: vec![300], ..lock(7, 0x70) }, lock(9, 0x90)],
             threads: vec![
-                thread(12),
-                ThreadRecord { asleep_since: Some(300), wants: Some(wants), ..thread(13) },
+                ThreadRecord {
+                    asleep_since: Some(310),
+                    wants: Some(joins),
+                    joined: 40,
+                    ..thread(12)
+                },
+                ThreadRecord {
+                    handle: 77,
+                    asleep_since: Some(300),
+                    wants: Some(wants),
+                    ..thread(13)
+                },
             ],
             stacks: HashMap::from([(1, vec![0x10, 0x11]), (2, vec![0x20])]),
             modules: modules(),
@@ -364,6 +377,8 @@ mod tests {
         let wanted = second.wants.unwrap();
         assert_eq!(wanted.lock, process.locks[0].unit);
         assert_eq!(process.stacks[&wanted.stack], [0x10, 0x11]);
+        let first = &process.threads[0];
+        assert_eq!((first.joined, first.wants, second.handle), (40, Some(joins), 77));
         let expected = cell();
         let found = read.cell(process.threads[0].cells[0]);
         assert_eq!(process.threads[0].cells[0].lock, process.locks[1].unit);

@@ -5,7 +5,7 @@ use crate::code::{base, line};
 use crate::findings::cause;
 use crate::rows;
 use crate::run::{
-    Blamed, BlamedKind, Frame, GAINS, IdleCause, Kind, Lock, Process, RankedBy, RunReport,
+    Blamed, BlamedKind, Frame, GAINS, IdleCause, Kind, Lock, Process, RankedBy, RunReport, Source,
 };
 use std::collections::HashSet;
 use uncontended_figures as figures;
@@ -182,6 +182,8 @@ fn without_path(report: &RunReport) -> &'static str {
         "the program had not ended, so it has no length yet"
     } else if report.signal.is_some() {
         "a signal ended the program, and no thread's work set the run's length"
+    } else if report.source == Source::Kernel {
+        "from outside the program, it is not known what set the run's length"
     } else {
         "the program ended without exit(), and what led to its end was not followed"
     }
