@@ -1,20 +1,22 @@
 //! What the kernel has summed, as a part of a record.
 //!
 //! # Contract
-//! Each entry of the sums is in one cell: that of its thread and address. (A join is in none: its time is the thread's.)
-//! Its time is divided twice: by the waiter's
-//! stack, and by the waker's if a wakeup ended it. At most [`WAITED_SITES`] stacks of waiters of a cell and
-//! [`SITES`] − [`WAITED_SITES`] of wakers stay apart, those with the most waiting; the others are one, without a stack.
+//! Each entry of the sums is in one cell: that of its thread and address. (A join has no cell: its time is the
+//! thread's.) Its time is divided twice: by the waiter's stack, and by the waker's if a wakeup ended it, or by those of
+//! a chain of wakers. At most [`WAITED_SITES`] stacks of waiters of a cell and [`SITES`] − [`WAITED_SITES`] of wakers
+//! of each [`Sum::mark`] stay apart, those with the most waiting; the others are one, without a stack.
 
 use crate::modules::Module;
-use crate::programs::{ANOTHER_PROCESS, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, key, sum, wait};
+use crate::programs::{
+    ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, key, sum, wait,
+};
 use crate::seed::{self, Call};
 use crate::{Attach, Losses, words};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use uncontended_trace::compose::Composed;
 use uncontended_trace::histogram::FINE;
-use uncontended_trace::layout::{SITES, Unit, WAITED, WAITED_SITES, WAKE, kind};
+use uncontended_trace::layout::{self, SITES, Unit, WAITED, WAITED_SITES, WAKE, kind};
 use uncontended_trace::reader::{
     CausedRecord, CellRecord, ExtremeRecord, LockRecord, ModuleRecord, ProcessRecord, ThreadRecord,
     WantsRecord,
@@ -45,6 +47,8 @@ struct Sum {
     waiter: u64,
     waker: u64,
     is_woken: bool,
+    /// [`WAKE`], [`layout::CHAIN`] or, for a part of a wait that is counted elsewhere, [`layout::CHAINED`].
+    mark: u32,
     count: u64,
     total: u64,
     longest: u64,
@@ -63,6 +67,11 @@ impl Sum {
             waiter: of_key(key::WAITER),
             waker: of_key(key::WAKER),
             is_woken: half(key::HOW) & OTHERWISE == 0,
+            mark: match half(key::HOW) {
+                how if how & CHAINED != 0 => layout::CHAINED,
+                how if how & CHAIN != 0 => layout::CHAIN,
+                _ => WAKE,
+            },
             count: of_value(sum::COUNT),
             total: of_value(sum::TOTAL),
             longest: of_value(sum::LONGEST),
@@ -103,7 +112,7 @@ pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
     let has_executed = attach.has_executed();
     let waiting =
         waiting.filter(|wait| !has_executed && wait.since != 0 && alive.contains(&wait.thread));
-    // A word that is no thread's number is not waited for as one.
+    // Any other word is not waited for as a thread.
     let join = |wait: Waiting| {
         let joined = if alive.contains(&wait.joined) { wait.joined } else { 0 };
         Waiting { joined, ..wait }
@@ -159,7 +168,8 @@ impl Parts<'_> {
             cells.push(self.cells(sums.iter().filter(|sum| sum.thread == tid), wants, &units));
         }
         for lock in &mut locks {
-            let of = sums.iter().filter(|sum| sum.address == lock.address);
+            let is_wait = |sum: &&Sum| sum.address == lock.address && sum.mark != layout::CHAINED;
+            let of = sums.iter().filter(is_wait);
             let costliest = of.max_by_key(|sum| sum.total).map_or(0, |sum| sum.waiter);
             let wanted = threads.iter().filter_map(|thread: &ThreadRecord| thread.wants);
             let wanted = wanted.filter(|wants| wants.lock == lock.unit).map(|wants| wants.stack);
@@ -274,8 +284,14 @@ impl Parts<'_> {
     fn cell(&mut self, sums: &[Sum]) -> CellRecord {
         let mut cell = CellRecord::default();
         let mut buckets: BTreeMap<u64, u64> = BTreeMap::new();
-        let (mut waiters, mut wakers) = (BTreeMap::new(), BTreeMap::new());
-        for sum in sums {
+        let mut waiters = BTreeMap::new();
+        let mut wakers = [WAKE, layout::CHAIN, layout::CHAINED].map(|mark| (mark, BTreeMap::new()));
+        for sum in sums.iter().filter(|sum| sum.is_woken) {
+            let of = wakers.iter_mut().find(|(mark, _)| *mark == sum.mark);
+            let number = self.number(sum.waker);
+            of.into_iter().for_each(|(_, stacks)| add(stacks, number, sum));
+        }
+        for sum in sums.iter().filter(|sum| sum.mark != layout::CHAINED) {
             cell.acquisitions += sum.count;
             cell.blocked += sum.count;
             cell.wait.total += sum.total;
@@ -290,7 +306,6 @@ impl Parts<'_> {
             });
             add(&mut waiters, self.number(sum.waiter), sum);
             if sum.is_woken {
-                add(&mut wakers, self.number(sum.waker), sum);
                 cell.idle_by[0] += sum.total.saturating_sub(sum.not_scheduled);
                 cell.idle_by[1] += sum.not_scheduled;
             } else {
@@ -304,7 +319,9 @@ impl Parts<'_> {
         // The longest of each entry: only the first is sure to be one of the longest of all.
         cell.wait.worst.truncate(1);
         cell.caused = limited(waiters, WAITED, WAITED_SITES);
-        cell.caused.extend(limited(wakers, WAKE, SITES - WAITED_SITES));
+        for (mark, stacks) in wakers {
+            cell.caused.extend(limited(stacks, mark, SITES - WAITED_SITES));
+        }
         cell
     }
 }
@@ -354,6 +371,7 @@ mod tests {
             waiter: 0,
             waker: 0,
             is_woken,
+            mark: WAKE,
             count: 2,
             total: 2 * longest,
             longest,

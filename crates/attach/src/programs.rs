@@ -3,7 +3,8 @@
 //! # Contract
 //! A wait is from the entry to the return of a call that slept or might have: one that found the word changed did not
 //! wait. Its waker is the thread that made it runnable. A wait for a word that names a thread, which the end of that
-//! thread ended, is a join. All sums are made here; `unc` reads them at the end.
+//! thread ended, is a join. A waker that was woken from the same word meanwhile has had what the waiter waited for
+//! since then: the time before is its own waker's ([`chain`]). All sums are made here; `unc` reads them at the end.
 //! # State
 //! [`Tables`]. A thread's entry in `threads` says what it waits for; only it and its waker write there. An entry of
 //! `sums` has its thread in its key, so only that thread writes it, and no addition is lost.
@@ -15,6 +16,7 @@
 //! `CLONE_CHILD_CLEARTID` in clone(2): the C library's join waits, not privately, for a word with the thread's number,
 //! and the kernel wakes it when that thread ends.
 
+mod chain;
 mod stack;
 
 pub(crate) use stack::{STACK_BYTES, STACK_VALUE, StackTop};
@@ -47,7 +49,11 @@ pub(crate) mod wait {
     pub(crate) const WAKER: i16 = 32;
     /// What the word was expected to hold.
     pub(crate) const VALUE: i16 = 40;
-    pub(crate) const BYTES: usize = 48;
+    /// Pairs of the time until which an earlier waker was to blame (0: none) and its stack, the newest first.
+    pub(crate) const EARLIER: i16 = 48;
+    /// How many there are.
+    pub(crate) const EARLIER_WAKERS: i16 = 3;
+    pub(crate) const BYTES: usize = 48 + 16 * EARLIER_WAKERS as usize;
 }
 
 /// Places in a key of `sums`.
@@ -56,13 +62,17 @@ pub(crate) mod key {
     pub(crate) const WAITER: i16 = 8;
     pub(crate) const WAKER: i16 = 16;
     pub(crate) const THREAD: i16 = 24;
-    /// The octave and quarter of the length, and [`OTHERWISE`].
+    /// The octave and quarter of the length, and one of [`OTHERWISE`], [`CHAIN`] and [`CHAINED`].
     pub(crate) const HOW: i16 = 28;
     pub(crate) const BYTES: usize = 32;
 }
 
 /// In [`key::HOW`]: the wait timed out or was interrupted.
 pub(crate) const OTHERWISE: u32 = 1 << 16;
+/// In [`key::HOW`]: the wait is divided among a chain of wakers, of which this is the last.
+pub(crate) const CHAIN: u32 = 1 << 17;
+/// In [`key::HOW`]: a part of a wait that is counted elsewhere, by the code of one waker of a chain.
+pub(crate) const CHAINED: u32 = 1 << 18;
 /// In place of a waker's stack: a thread of another process.
 pub(crate) const ANOTHER_PROCESS: u64 = 1;
 /// In place of a waker's stack: the end of the thread for which the call waited.
@@ -147,7 +157,11 @@ mod own {
     /// A key of `sums`.
     pub(super) const KEY: i16 = -96;
     /// A value of `sums` or `threads`.
-    pub(super) const VALUE: i16 = -144;
+    pub(super) const VALUE: i16 = -192;
+    /// Of a wait: what is not divided yet; the end of that part, and its waker.
+    pub(super) const LEFT: i16 = -200;
+    pub(super) const UNTIL: i16 = -208;
+    pub(super) const BY: i16 = -216;
 }
 
 /// Ends a program: the event is not passed on to anyone.
@@ -232,6 +246,7 @@ pub(crate) fn enter(tables: &Tables) -> Assembler {
     code.store(Double, R7, wait::VALUE, R1);
     code.store_constant(Double, R7, wait::WOKEN, 0);
     code.store_constant(Double, R7, wait::WAKER, 0);
+    chain::clear(&mut code, R7);
     code.call(function::TIME);
     code.store(Double, R7, wait::SINCE, R0);
     code.jump(out);
@@ -272,6 +287,7 @@ pub(crate) fn waking(tables: &Tables, offset: i16) -> Assembler {
     code.jump(other);
     code.place(awake);
     stack::number(&mut code, tables, true);
+    chain::extend(&mut code, tables, other);
     code.place(other);
     code.load(Double, R7, FP, own::ENTRY);
     code.load(Double, R1, FP, own::STACK);
@@ -301,6 +317,7 @@ pub(crate) fn exit(tables: &Tables) -> Assembler {
     check_process(&mut code, tables, out);
     look_up(&mut code, &tables.threads, own::THREAD, out);
     code.copy(R7, R0);
+    code.store(Double, FP, own::ENTRY, R7);
     code.load(Double, R8, R7, wait::SINCE);
     code.jump_if_with(Equal, R8, 0, out);
     code.store_constant(Double, R7, wait::SINCE, 0);
@@ -321,7 +338,9 @@ pub(crate) fn exit(tables: &Tables) -> Assembler {
     code.load(Word, R1, FP, own::THREAD);
     code.store(Word, FP, own::KEY + key::THREAD, R1);
     length(&mut code);
+    chain::mark(&mut code);
     add(&mut code, tables);
+    chain::divide(&mut code, tables);
     end(&mut code, out);
     code
 }

@@ -296,12 +296,64 @@ int main(void) {
     child.wait().unwrap();
 }
 
+/// A thread that holds a lock for long among others that hold it for short, each of which is woken by the one before
+/// it in the queue: the long one is to blame for what all of them waited, though it wakes only one.
+#[test]
+fn the_waiting_of_a_queue_is_for_the_long_hold_at_its_head() {
+    const QUEUE: &str = r#"
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((noinline)) static void hold(int us) {
+    pthread_mutex_lock(&lock);
+    usleep(us);
+    pthread_mutex_unlock(&lock);
+    __asm__ volatile("");
+}
+__attribute__((noinline)) static void hold_long(void) { hold(3000); __asm__ volatile(""); }
+__attribute__((noinline)) static void hold_short(void) { hold(50); __asm__ volatile(""); }
+static void *body(void *is_long) {
+    for (int i = 0; i < 120; i++) {
+        if (is_long) hold_long(); else hold_short();
+        usleep(100);
+    }
+    return is_long;
+}
+int main(void) {
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, body, i ? NULL : (void *)&lock);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    return 0;
+}
+"#;
+    let test = "the_waiting_of_a_queue_is_for_the_long_hold_at_its_head";
+    let folder = Folder::new();
+    let flags = ["-static", "-O1", "-fomit-frame-pointer", "-fno-inline"];
+    let Some(program) = compile(&folder, QUEUE, &flags) else {
+        uncontended_testkit::skip!(test, "no static C library");
+        return;
+    };
+    let (seen, output) = common::report(&["--skip-frames", "hold"], &[&program]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    if !may_watch(&seen, test) {
+        return;
+    }
+    let lock = &seen["processes"][0]["locks"][0];
+    let first = &lock["ended_by"][0];
+    assert_eq!(first["site"]["function"], "hold_long", "{lock:#}");
+    // A third of it by who wakes: it wakes one of three.
+    assert!(first["share"].as_f64() >= Some(0.7), "{lock:#}");
+    let parts = lock["ended_by"].as_array().unwrap().iter();
+    let sum: u64 = parts.map(|part| part["wait_ns"].as_u64().unwrap()).sum();
+    assert_eq!(lock["blame"]["ended_ns"].as_u64(), Some(sum), "{lock:#}");
+}
+
 fn main_thread(process: &Value) -> &Value {
     let mut threads = process["threads"].as_array().unwrap().iter();
     threads.find(|thread| thread["tid"] == process["pid"]).unwrap()
 }
 
-/// A join that was in progress at the start and still is at the end is unfinished, and for the thread that it waits for.
+/// A join that is in progress at the start and at the end is unfinished, and for the thread that it waits for.
 #[test]
 fn a_thread_that_joins_another_all_the_time_waits_for_no_lock() {
     let test = "a_thread_that_joins_another_all_the_time_waits_for_no_lock";
