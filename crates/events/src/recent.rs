@@ -3,8 +3,8 @@
 //! # Contract
 //! A thread that waits for a condition is not in the waiter list of the mutex: it has not asked for it yet. So the
 //! releases of a mutex with threads away are noted ([`note`]), and a thread that returns divides the time since its
-//! signal among the holds noted since then ([`divide`]). Between two noted holds the mutex was free. What was before
-//! the oldest of [`RECENT`] holds stays unknown.
+//! signal among the holds noted since then ([`divide`]). Between two noted holds the mutex was free. A thread that runs
+//! so late that [`RECENT`] holds came in between is said to wait for its signal until then ([`known_since`]).
 //! # Invariants
 //! I1: only the holder of the mutex writes or reads its list: a releaser before the unlock, a returner after the
 //!     relock. The program's mutex orders them.
@@ -73,6 +73,17 @@ pub fn note(recorder: &Recorder, mutex: &Lock, hold: Hold) {
     let others = list.counted.load(Relaxed) & !(1 << place);
     list.counted.store(others | u64::from(hold.is_counted) << place, Relaxed);
     list.noted.store(noted + 1, Relaxed);
+}
+
+/// Since when, after `from`, all holds of a mutex are known that a thread has been away from. The calling thread has
+/// the mutex (I1).
+pub fn known_since(recorder: &Recorder, mutex: &Lock, from: u64) -> u64 {
+    let full = list(recorder, mutex).filter(|list| list.noted.load(Relaxed) > RECENT as u64);
+    let oldest = full.map_or(0, |list| {
+        let next = list.noted.load(Relaxed) as usize % RECENT;
+        list.holds[next].ended.load(Relaxed)
+    });
+    from.max(oldest)
 }
 
 /// The noted holds of which a part fell between these times, the oldest first. The calling thread has the mutex (I1).

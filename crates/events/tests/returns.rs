@@ -256,3 +256,24 @@ fn an_arrival_that_ends_the_waits_ends_its_own() {
     assert_eq!(first.caused(), [(2, 30, 1, 1, 30)]);
     assert_eq!(second.caused(), [(2, 5, 1, 1, 5)]);
 }
+
+/// A thread that runs late may find more holds than are kept: what it waits for the mutex begins with those it knows.
+#[test]
+fn more_holds_than_are_kept_are_known_since_the_oldest_one() {
+    let [waiter, other, _] = parties();
+    waiter.takes(1);
+    waiter.leaves(10);
+    let known =
+        |from| uncontended_events::recent::known_since(waiter.at.recorder, waiter.row.lock, from);
+    for number in 1..RECENT as u64 {
+        other.takes(100 * number);
+        other.releases(100 * number + 10);
+    }
+    assert_eq!((known(20), known(150)), (20, 150), "all are kept, with its own");
+    for number in 1..=5 {
+        other.takes(100_000 * number);
+        other.releases(100_000 * number + 10);
+    }
+    // Its own and four others are forgotten.
+    assert_eq!((known(20), known(700)), (510, 700));
+}

@@ -84,7 +84,8 @@ impl Begun {
             None => {
                 let during = (call.ticks, now);
                 let by = woken::ended(at.recorder(), condition.lock, during, begun.ahead);
-                (if by.at == 0 { now } else { by.at }, by)
+                let known = recent::known_since(at.recorder(), mutex.lock, by.at);
+                (if by.at == 0 { now } else { known.min(now) }, by)
             }
         };
         let call = call.ticks;

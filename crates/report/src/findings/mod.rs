@@ -93,7 +93,11 @@ pub fn find(report: &RunReport) -> Vec<Finding> {
     claims.sort_by(|a, b| order(b).partial_cmp(&order(a)).unwrap_or(Ordering::Equal));
     let mut chosen = chosen(claims);
     say_once(&mut chosen);
-    let of_locks = chosen.into_iter().map(|claim| finding(report, claim));
+    let mut met: HashSet<(u32, u64)> = HashSet::new();
+    let of_locks = chosen.into_iter().map(|claim| {
+        let is_first = met.insert((claim.pid, claim.lock.id));
+        finding(report, claim, is_first)
+    });
     let first =
         deadlock::find(report).chain(hung::find(report, &hangs)).chain(unseen::find(report));
     // A deadlock to come is worth more than the fifth of what costs time.
@@ -367,7 +371,8 @@ pub fn tried_by(report: &RunReport) -> Option<String> {
         .then(|| format!("unc compare --claim better -- {quote}{line}{quote} CHANGED"))
 }
 
-fn finding(report: &RunReport, claim: Claim) -> Finding {
+/// `is_first`: the first about its lock, which says where that is and what its waits cost.
+fn finding(report: &RunReport, claim: Claim, is_first: bool) -> Finding {
     let lock = claim.lock;
     let one_of = alike(report, &claim);
     let share = claim.share.map_or_else(String::new, |share| {
@@ -376,9 +381,13 @@ fn finding(report: &RunReport, claim: Claim) -> Finding {
             uncontended_figures::percent(share.min(1.0))
         )
     });
+    let which = match is_first {
+        true => format!("lock #{} ({}{one_of}{share})", lock.id, place(lock)),
+        false => format!("lock #{} again", lock.id),
+    };
     Finding {
         rule: claim.rule.to_owned(),
-        text: format!("lock #{} ({}{one_of}{share}): {}", lock.id, place(lock), claim.text),
+        text: format!("{which}: {}", claim.text),
         lock: Some(lock.id),
         wait_share: claim.share,
         evidence: claim
