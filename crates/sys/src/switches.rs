@@ -113,7 +113,8 @@ fn thread_pointer() -> usize {
     pointer
 }
 
-/// Whether this kernel clears the mark of a thread that sleeps, tried once by sleeping; false without registration.
+/// Whether this kernel clears the mark of a thread that sleeps, tried by sleeping; false without registration. A timer
+/// that expires before the thread has left its CPU lets it stay there, so one try may tell too little.
 pub fn is_told() -> bool {
     let at = |name: &std::ffi::CStr| {
         // SAFETY: a name that ends in NUL (L7).
@@ -129,9 +130,12 @@ pub fn is_told() -> bool {
     }
     // SAFETY: the value of this program's C library, which registers threads (I6).
     let Some(mark) = (unsafe { Mark::here(offset) }) else { return false };
-    mark.set();
-    std::thread::sleep(std::time::Duration::from_micros(1));
-    !mark.is_set()
+    const TRIES: usize = 3;
+    (0..TRIES).any(|_| {
+        mark.set();
+        std::thread::sleep(std::time::Duration::from_micros(20));
+        !mark.is_set()
+    })
 }
 
 #[cfg(test)]

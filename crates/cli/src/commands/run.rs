@@ -27,14 +27,17 @@ Examples:
                                                 observe a server while a client uses it
   unc run --every 10s --html now.html -- ./server
                                                 a page of what was recorded so far, every ten seconds
+  kill -USR1 $(pgrep -x unc)                    the same once, of a run in progress
+  unc run --only '*cache*' -- ./program         only the locks that this code takes or holds
+  unc run --debug-dir ./symbols -- ./program    with debug information from elsewhere
   unc run --lock-order -- ./program             which locks are taken in different orders?
   unc run --skip-frames 'mylock_*' -- ./program name locks by the code that calls mylock_…
   unc run --span handle_request -- ./server     what did its slowest calls wait for?
   unc run --trace run.unc -- ./program          keep the record for `unc report run.unc`
 
 The program keeps its own input, output, signals and file descriptors. Ctrl-C and kill are passed on to it; \
-when it has ended, the report is printed. Of one that does not end, kill -USR1 to `unc` gives a report so far, and Ctrl-C three times within \
-2 s kills it; `unc help terms` explains its words.
+when it has ended, the report is printed; `unc help terms` explains its words. Ctrl-C three times within 2 s kills a program that does \
+not end.
 
 Not seen: async tasks, locks of the kernel, and programs that are running already (see `unc attach`). Of statically linked \
 programs and Go, the kernel sees the futex waits, with root.
