@@ -63,6 +63,17 @@ fn waiters_are_woken_in_the_order_in_which_they_came() {
     }
 }
 
+#[test]
+fn a_wakeup_of_several_ends_the_waits_of_the_first_ones() {
+    let [one, two, three, waker] = parties();
+    let ahead = [one, two, three].map(Party::sleeps);
+    waker.wakes(2, 20);
+    one.wakes(ONE, 30);
+    let found = [one, two, three].into_iter().zip(ahead);
+    let found = found.map(|(party, ahead)| party.woken_by((10, 40), ahead));
+    assert_eq!(found.collect::<Vec<_>>(), [(20, 4), (20, 4), (30, 1)]);
+}
+
 /// A waiter before it gave up, or was woken already: the last wakeup has to do.
 #[test]
 fn where_too_few_are_known_the_last_one_ended_the_wait() {

@@ -30,8 +30,13 @@ pub(crate) unsafe extern "C-unwind" fn futex(
     caller: Caller,
 ) -> c_long {
     let command = operation as c_int & !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
-    if matches!(command, libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET | libc::FUTEX_REQUEUE) {
-        here::wakes(word as u64, FUTEX, value == 1, caller);
+    let wakes = matches!(
+        command,
+        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET | libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE
+    );
+    let most = u64::from(value as u32);
+    if wakes && most != 0 {
+        here::wakes(word as u64, FUTEX, most, caller);
     }
     let waits = matches!(
         command,

@@ -76,13 +76,13 @@ fn attached() -> Option<&'static Local> {
 }
 
 /// The calling thread is about to wake threads that wait for the object of `kind` at `key`, if any thread has waited
-/// for it: at most one of them, if `one`.
-pub(crate) fn wakes(key: u64, kind: u8, one: bool, caller: Caller) {
+/// for it: at most this many of them.
+pub(crate) fn wakes(key: u64, kind: u8, most: u64, caller: Caller) {
     let Some(at) = here(caller) else { return };
     if let Some(lock) = generations::known(at.recorder(), key, kind) {
         let cell = local::find(key, kind).map(|(_, row)| row.cell);
-        passing::signals(at.recorder(), lock, cell, one);
-        events::ends(at, lock, if one { woken::ONE } else { woken::ALL });
+        passing::signals(at.recorder(), lock, cell, most == woken::ONE);
+        events::ends(at, lock, most);
     }
 }
 
