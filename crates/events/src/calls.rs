@@ -2,8 +2,7 @@
 //!
 //! # Contract
 //! [`Calls::known`] finds the number that [`Calls::keep`] kept. A call is known by its return address, stack pointer
-//! and, on x86-64, the return addresses of the next four callers, so functions that wrap a lock do not merge those that
-//! call them. A stack that differs only in frames further out, of the same depth, is taken for the first one. Signal
+//! and the return addresses of the next four callers, so functions that wrap a lock do not merge those that call them. A stack that differs only in frames further out, of the same depth, is taken for the first one. Signal
 //! handlers may interrupt each: one that interrupts a lookup may do all of this; one that interrupts `keep` must leave
 //! the calls alone, or never return to it.
 //! # Edges
@@ -12,8 +11,8 @@
 //! # Invariants
 //! I1: a place has a return address only while the rest of it belongs to that address. A lookup that a handler
 //!     interrupts may still mix two calls, which blurs whose stack it was; every number in a place is a stack's.
-//! I2: with the same return address at the same stack pointer, the same function has called, and its frame ends where
-//!     it did: its own return address is where it was. So it is for each caller further out whose callees are the same.
+//! I2: with the same return address at the same stack pointer, the same function has called, and its frame is laid out
+//!     and ends as it did: its own return address is where it was. So it is for each caller further out whose callees are the same.
 //!     (The frame of a function with arrays of variable size may end earlier: then the word is one of its callers', or
 //!     of what a thread's stack begins with.)
 //! # Evidence
@@ -30,13 +29,22 @@ pub struct Call {
     pub sp: usize,
 }
 
+/// A return address of a caller, and where the stack has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Return {
+    /// The return address.
+    pub pc: usize,
+    /// The address of the word.
+    pub at: usize,
+}
+
 /// A call and its next callers.
 #[derive(Debug)]
 pub struct Seen {
     call: Call,
-    /// The return addresses of the callers, and where they are, in words above the stack pointer; 0 if unknown.
+    /// The return addresses of the callers, and which words from the stack pointer on they are, from 1; 0 if unknown.
     callers: [usize; CALLERS],
-    offsets: [u16; CALLERS],
+    words: [u16; CALLERS],
 }
 
 /// Calls of one thread.
@@ -57,7 +65,7 @@ struct Place {
     pc: Own<usize>,
     sp: Own<usize>,
     callers: [Own<usize>; CALLERS],
-    offsets: [Own<u16>; CALLERS],
+    words: [Own<u16>; CALLERS],
     stack: Own<u32>,
 }
 
@@ -76,21 +84,18 @@ const SELDOM: u32 = 1024;
 impl Seen {
     /// A call whose callers are not known yet.
     pub fn new(call: Call) -> Self {
-        Seen { call, callers: [0; CALLERS], offsets: [0; CALLERS] }
+        Seen { call, callers: [0; CALLERS], words: [0; CALLERS] }
     }
 
     /// Notes the caller with this number, from 0.
-    pub fn note_caller(&mut self, nth: usize, caller: Call) {
-        let Some(words) = caller.sp.checked_sub(self.call.sp).map(|bytes| bytes / 8) else {
-            return;
-        };
-        let known = nth == 0 || self.offsets.get(nth - 1).is_some_and(|&before| before != 0);
-        // On x86-64, the return address lies right below the caller's stack.
-        let is_there = cfg!(target_arch = "x86_64") && known && (2..=NEAR).contains(&words);
-        if let (true, Some(place), Some(offset)) =
-            (is_there, self.callers.get_mut(nth), self.offsets.get_mut(nth))
+    pub fn note_caller(&mut self, nth: usize, caller: Return) {
+        let Some(bytes) = caller.at.checked_sub(self.call.sp) else { return };
+        let word = bytes / 8 + 1;
+        let is_known = nth == 0 || self.words.get(nth - 1).is_some_and(|&before| before != 0);
+        if let (true, Some(pc), Some(at)) =
+            (is_known && word <= NEAR, self.callers.get_mut(nth), self.words.get_mut(nth))
         {
-            (*place, *offset) = (caller.pc, words as u16 - 1);
+            (*pc, *at) = (caller.pc, word as u16);
         }
     }
 }
@@ -101,7 +106,7 @@ impl Place {
             pc: Own::new(0),
             sp: Own::new(0),
             callers: [const { Own::new(0) }; CALLERS],
-            offsets: [const { Own::new(0) }; CALLERS],
+            words: [const { Own::new(0) }; CALLERS],
             stack: Own::new(0),
         }
     }
@@ -119,9 +124,9 @@ impl Place {
     /// Whether the stack above `sp` leads to the same callers. A word is read only if the one before it did (I2).
     #[inline(always)]
     fn has_callers(&self, sp: usize, word: impl Fn(usize) -> usize) -> bool {
-        self.callers.iter().zip(&self.offsets).all(|(caller, offset)| {
-            let offset = offset.get() as usize;
-            offset == 0 || word(sp + 8 * offset) == caller.get()
+        self.callers.iter().zip(&self.words).all(|(caller, at)| {
+            let at = at.get() as usize;
+            at == 0 || word(sp + 8 * (at - 1)) == caller.get()
         })
     }
 
@@ -131,7 +136,7 @@ impl Place {
         self.sp.set(seen.call.sp);
         for nth in 0..CALLERS {
             self.callers[nth].set(seen.callers[nth]);
-            self.offsets[nth].set(seen.offsets[nth]);
+            self.words[nth].set(seen.words[nth]);
         }
         self.stack.set(stack);
         // EDGE call (release): the rest of the place.
@@ -152,8 +157,8 @@ impl Calls {
         (0..PROBES).map(move |probe| &self.places[(first ^ probe) % PLACES])
     }
 
-    /// The number of the call's stack, if the call is known. `word` reads the calling thread's stack, in frames that
-    /// are active (I2).
+    /// The number of the call's stack, if the call is known. `word` reads a return address in the calling thread's
+    /// stack, in frames that are active (I2).
     #[inline(always)]
     pub fn known(&self, call: Call, word: impl Fn(usize) -> usize) -> Option<u32> {
         let place = self.places(call).find(|place| place.is_of(call, &word))?;

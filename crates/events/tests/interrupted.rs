@@ -9,7 +9,7 @@ use common::rows::{Record, SLOTS, colliding, holds, is_same, rows, table, taken}
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use uncontended_atomic::{interrupt_after, never_interrupted};
-use uncontended_events::calls::{Call, Calls, Seen};
+use uncontended_events::calls::{Call, Calls, Return, Seen};
 use uncontended_events::rows::{Rows, key};
 use uncontended_events::site::Row;
 use uncontended_trace::layout::kind::MUTEX;
@@ -211,15 +211,15 @@ fn call(number: u32) -> (Call, Seen) {
     (call, seen)
 }
 
-fn caller(of: Call, number: u32, nth: usize) -> Call {
-    Call { pc: 10 * number as usize + nth, sp: of.sp + 8 * number as usize * (nth + 2) }
+fn caller(of: Call, number: u32, nth: usize) -> Return {
+    Return { pc: 10 * number as usize + nth, at: of.sp + 8 * number as usize * (nth + 2) }
 }
 
 /// What a thread knows of a call whose callers are those of [`call`], or others.
 fn known(calls: &Calls, number: u32, callers: u32) -> Option<u32> {
     let (call, _) = call(number);
-    let frames: Vec<Call> = (0..4).map(|nth| caller(call, callers, nth)).collect();
-    let word = |at| frames.iter().find(|frame| frame.sp == at + 8).map_or(0, |frame| frame.pc);
+    let callers: Vec<Return> = (0..4).map(|nth| caller(call, callers, nth)).collect();
+    let word = |at| callers.iter().find(|caller| caller.at == at).map_or(0, |caller| caller.pc);
     calls.known(call, word)
 }
 

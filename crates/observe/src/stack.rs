@@ -10,7 +10,7 @@
 //! `tests/programs`: `blame_wrapped.c`, `coroutine.c`.
 
 use crate::caller::Caller;
-use crate::frame::Frame;
+use crate::frame::{Frame, without_signature};
 use crate::unwind::unwind;
 use uncontended_events::calls::{Call, Calls, Seen};
 use uncontended_events::site::Recorder;
@@ -26,7 +26,7 @@ fn call(frame: Frame) -> Call {
 #[inline(always)]
 pub(crate) fn known(calls: &Calls, caller: Caller) -> Option<u32> {
     // SAFETY: an aligned word of the calling thread's stack (I1).
-    let word = |at: usize| unsafe { *(at as *const usize) };
+    let word = |at: usize| without_signature(unsafe { *(at as *const usize) });
     calls.known(call(caller.frame_of_caller()), word)
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn number(calls: &Calls, caller: Caller, recorder: &Recorder) -> u32 
     let frame = caller.frame_of_caller();
     let mut seen = Seen::new(call(frame));
     let mut frames = [0; FRAMES];
-    let outer = |nth, caller| seen.note_caller(nth, call(caller));
+    let outer = |nth, caller| seen.note_caller(nth, caller);
     let count = unwind(frame, recorder, &mut frames, outer);
     let stack = stacks::enter(recorder, &frames[..count]);
     calls.keep(&seen, stack);

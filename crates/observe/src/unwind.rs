@@ -17,6 +17,7 @@ use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, Register, RegisterRule,
     UnwindSection,
 };
+use uncontended_events::calls::Return;
 use uncontended_events::site::Recorder;
 use uncontended_trace::layout::FRAMES;
 
@@ -64,7 +65,7 @@ pub(crate) fn unwind(
     caller: Frame,
     recorder: &Recorder,
     frames: &mut [u64; FRAMES],
-    mut outer: impl FnMut(usize, Frame),
+    mut outer: impl FnMut(usize, Return),
 ) -> usize {
     let mut memory = Memory { page: 1 };
     let mut at = caller;
@@ -75,10 +76,12 @@ pub(crate) fn unwind(
         let Some(object) = module::find(at.pc - 1) else { break };
         module::note(recorder, &object, &mut |at| memory.word(at));
         match step(at, &object, &mut memory) {
-            Some(next) if next.sp > at.sp => at = next,
+            Some((next, saved)) if next.sp > at.sp => {
+                at = next;
+                outer(count - 1, Return { pc: at.pc, at: saved });
+            }
             _ => break,
         }
-        outer(count - 1, at);
     }
     count
 }
@@ -91,8 +94,8 @@ impl gimli::UnwindContextStorage<usize> for Rules {
     type Stack = [gimli::UnwindTableRow<usize, Self>; 2];
 }
 
-/// From one frame to its caller's.
-fn step(at: Frame, object: &Object, memory: &mut Memory) -> Option<Frame> {
+/// From one frame to its caller's, and where its return address is.
+fn step(at: Frame, object: &Object, memory: &mut Memory) -> Option<(Frame, usize)> {
     let (header_at, end) = (object.header, object.end_of_frames);
     let length = end.checked_sub(header_at)?;
     // SAFETY: the module has its header there (I2). A gap before `end` is not read: the table and the entries state
@@ -121,25 +124,30 @@ fn step(at: Frame, object: &Object, memory: &mut Memory) -> Option<Frame> {
         _ => return None,
     };
     let frame = base.checked_add_signed(offset as isize)?;
-    let mut saved = |register: u16, otherwise: Option<usize>| match row.register(Register(register))
-    {
-        Some(RegisterRule::Offset(offset)) => {
-            memory.word(frame.checked_add_signed(offset as isize)?)
-        }
-        None | Some(RegisterRule::Undefined | RegisterRule::SameValue) => otherwise,
+    let address = |offset: i64| frame.checked_add_signed(offset as isize);
+    // None for a rule that compilers do not use here; none inside if the register was not saved.
+    let saved = |register: u16| match row.register(Register(register)) {
+        Some(RegisterRule::Offset(offset)) => Some(Some(offset)),
+        None | Some(RegisterRule::Undefined | RegisterRule::SameValue) => Some(None),
         _ => None,
     };
-    let pc = saved(registers::RA, None)?;
-    Some(Frame { pc: without_signature(pc), sp: frame, fp: saved(registers::FP, Some(at.fp))? })
+    let pc_at = address(saved(registers::RA)??)?;
+    let pc = without_signature(memory.word(pc_at)?);
+    let fp = match saved(registers::FP)? {
+        Some(offset) => memory.word(address(offset)?)?,
+        None => at.fp,
+    };
+    Some((Frame { pc, sp: frame, fp }, pc_at))
 }
 
 /// The same in code without call frame information that keeps a frame pointer: the caller must be in some module. Code
 /// that keeps none is missing from the stack, and so are its callers up to the next code that does.
-fn along_frame_pointer(at: Frame, memory: &mut Memory) -> Option<Frame> {
+fn along_frame_pointer(at: Frame, memory: &mut Memory) -> Option<(Frame, usize)> {
     if at.fp < at.sp || at.fp - at.sp > LARGEST_FRAME {
         return None;
     }
-    let (fp, pc) = (memory.word(at.fp)?, without_signature(memory.word(at.fp + 8)?));
+    let pc_at = at.fp + 8;
+    let (fp, pc) = (memory.word(at.fp)?, without_signature(memory.word(pc_at)?));
     module::find(pc.checked_sub(1)?)?;
-    Some(Frame { pc, sp: at.fp + 16, fp })
+    Some((Frame { pc, sp: at.fp + 16, fp }, pc_at))
 }
