@@ -22,7 +22,7 @@ use crate::log;
 pub use crate::log::{By, End, Waited};
 use crate::passing;
 use crate::recent;
-pub use crate::releases::{Unlock, leaving, record_hold, release, releasing};
+pub use crate::releases::{Unlock, leaving, permit_back, record_hold, release, releasing};
 use crate::rounds;
 use crate::site::{Recorder, Row, Site};
 use crate::slept::{self, Before};

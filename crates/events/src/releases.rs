@@ -130,6 +130,19 @@ pub fn leaving(at: impl Site, row: Row) -> Option<Unlock> {
     releasing(at, row)
 }
 
+/// The thread of `row` is about to give a permit back, of several. Keeps its hold in the log if a thread that waited
+/// meanwhile got another permit: the holds for which threads still wait are kept by [`Unlock::done`].
+pub fn permit_back(at: impl Site, row: Row) {
+    let Row { cell, lock } = row;
+    let (began, served) = (cell.hold_start.load(Relaxed), lock.wanted_at.load(Relaxed));
+    let is_hold = cell.depth.load(Relaxed) == 1 && began > 1;
+    if is_hold && served > began && waiters::count(lock) == 0 {
+        let busy = at.begin();
+        log::hold(at.recorder(), lock, (began, at.ticks()), cell.site.load(Relaxed));
+        drop(busy);
+    }
+}
+
 /// The time of a release of `lock` that is about to happen.
 #[inline(always)]
 pub(crate) fn stamp(at: impl Site, lock: &Lock, ends_hold: bool) -> Unlock {

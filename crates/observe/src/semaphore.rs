@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //! A semaphore is a lock while every post is made by the thread whose wait it matches, and its value never exceeds one.
-//! The first post by another thread, or an initial value above one, marks it as crossed: from then on its holds and
-//! idle times mean nothing, and the reader omits them. Trying first is not all that a wait does in the C library: it is
+//! An initial value above one, or two holders at once, mark it as one of several permits, and a post by a thread that
+//! had not taken it marks it as a signal: from then on its idle times mean nothing, and the reader omits them. Trying first is not all that a wait does in the C library: it is
 //! a cancellation point even if the semaphore is free, and looks at the deadline.
 //! # Invariants
 //! I1: a wait is stored with its thread, not in a frame: a cancelled one is given up at the thread's end.
@@ -21,7 +21,7 @@ use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events;
 use uncontended_events::site::{Row, Site};
 use uncontended_events::woken;
-use uncontended_trace::layout::kind::SEMAPHORE;
+use uncontended_trace::layout::{crossed, kind::SEMAPHORE};
 
 fn row(semaphore: *mut Object, caller: Caller) -> Option<(Here, Row)> {
     here::row(semaphore as u64, SEMAPHORE, caller)
@@ -114,15 +114,25 @@ pub(crate) unsafe extern "C-unwind" fn trywait(semaphore: *mut Object, caller: C
     result
 }
 
+/// Marks what the semaphore is, besides a lock.
+fn mark(row: Row, as_what: u8) {
+    if row.lock.crossed.load(Relaxed) < as_what {
+        row.lock.crossed.fetch_max(as_what, Relaxed);
+    }
+}
+
 pub(crate) unsafe extern "C-unwind" fn post(semaphore: *mut Object, caller: Caller) -> c_int {
     // SAFETY: the program's own call (P1).
     let post = || unsafe { host::sem_post(semaphore) };
     let Some((at, row)) = row(semaphore, caller) else { return post() };
     let is_owner = row.lock.owner.load(Relaxed) == events::id(at.recorder(), row.cell);
-    if row.cell.depth.load(Relaxed) != 1 || !is_owner {
-        row.lock.crossed.store(1, Relaxed);
+    match row.cell.depth.load(Relaxed) {
+        0 => mark(row, crossed::SIGNAL),
+        1 if is_owner => {}
+        _ => mark(row, crossed::SEVERAL),
     }
     if row.lock.crossed.load(Relaxed) != 0 {
+        events::permit_back(at, row);
         events::ends(at, row.lock, woken::ONE);
     }
     events::release(at, row, || true, post)
@@ -139,7 +149,7 @@ pub(crate) unsafe extern "C-unwind" fn init(
     if result == 0 {
         here::created(semaphore as u64, SEMAPHORE, caller);
         if let (true, Some((_, row))) = (value > 1, row(semaphore, caller)) {
-            row.lock.crossed.store(1, Relaxed);
+            mark(row, crossed::SEVERAL);
         }
     }
     result

@@ -50,7 +50,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 17;
+pub const VERSION: u32 = 18;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -349,7 +349,7 @@ pub struct Lock {
     pub signalled: AtomicU64,
     /// One of [`kind`].
     pub kind: AtomicU8,
-    /// 1 once a thread other than the owner released it (a semaphore that is not a lock).
+    /// What a semaphore is besides a lock: one of [`crossed`].
     pub crossed: AtomicU8,
     /// Whether threads pass it on by waking (conditions, futexes): parts of [`passing`].
     pub passing: AtomicU8,
@@ -365,6 +365,14 @@ pub struct Lock {
     pub recent: AtomicU32,
     /// The thread whose wait ended last, by a wakeup (conditions).
     pub came: AtomicU32,
+}
+
+/// Values of [`Lock::crossed`].
+pub mod crossed {
+    /// More than one thread had it at a time: it has several permits.
+    pub const SEVERAL: u8 = 1;
+    /// A thread that had not taken it released it: it is a signal.
+    pub const SIGNAL: u8 = 2;
 }
 
 /// Parts of [`Lock::passing`].

@@ -233,7 +233,7 @@ impl<'b> View<'b> {
             first_taken: self.u32(at + offset_of!(Lock, first_taken)),
             owner: self.u32(at + offset_of!(Lock, owner)),
             is_released: self.u64(at + offset_of!(Lock, release)) != 0,
-            crossed: self.u8(at + offset_of!(Lock, crossed)) != 0,
+            crossed: self.u8(at + offset_of!(Lock, crossed)),
             sharing: self.u8(at + offset_of!(Lock, sharing)),
             waiting: self.arrivals(self.u32(at + offset_of!(Lock, waiters)) as usize * UNIT),
         }

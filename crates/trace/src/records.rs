@@ -50,8 +50,8 @@ pub struct LockRecord {
     pub owner: Unit,
     /// Whether it was released since, at a time that the record has.
     pub is_released: bool,
-    /// Whether a thread other than the owner released it (semaphores).
-    pub crossed: bool,
+    /// What a semaphore is besides a lock: one of [`crossed`](crate::layout::crossed); else 0.
+    pub crossed: u8,
     /// Whether processes share it: one of [`sharing`](crate::layout::sharing).
     pub sharing: u8,
     /// When the threads that still waited for it at the end of the record had arrived, in ticks: at most

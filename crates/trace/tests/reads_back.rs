@@ -136,8 +136,8 @@ impl Writer {
         let list = self.entry(size_of::<WaiterList>());
         self.put(unit, offset_of!(Lock, waiters), list.to_le_bytes());
         self.put(unit, offset_of!(Lock, kind), [kind]);
-        let crossed = kind == layout::kind::SEMAPHORE;
-        self.put(unit, offset_of!(Lock, crossed), [u8::from(crossed)]);
+        let crossed = u8::from(kind == layout::kind::SEMAPHORE);
+        self.put(unit, offset_of!(Lock, crossed), [crossed]);
         let address = self.word(unit, offset_of!(Lock, address));
         self.put(unit, offset_of!(Lock, address), (address | layout::READERS).to_le_bytes());
         let place = |place| offset_of!(WaiterList, arrivals) + 8 * place;

@@ -142,6 +142,36 @@ pub(super) fn divide<'c>(
     Division { blame: Some(blame), held_by, followed: merged(followed), ..Division::default() }
 }
 
+/// What the holds of one stack are to blame for.
+pub(super) struct Held {
+    pub(super) stack: u32,
+    pub(super) wait_ns: u64,
+    pub(super) waits: u64,
+    pub(super) holds: u64,
+    pub(super) longest_ns: u64,
+}
+
+/// The division of the `total_ns` of a row of which these holds have their parts, and none passes anything on.
+pub(super) fn held_in_parts(
+    held: impl Iterator<Item = Held>,
+    total_ns: u64,
+    sites: &Sites,
+    stacks: &mut Stacks<'_>,
+) -> Division {
+    let piece = |held: Held| Blamed {
+        wait_ns: held.wait_ns,
+        waits: held.waits,
+        holds: held.holds,
+        longest_ns: held.longest_ns,
+        ..sites.piece(BlamedKind::Hold, held.stack, stacks)
+    };
+    let (held_by, booked_ns) = booked(held.map(piece).collect(), total_ns);
+    let held_ns = booked_ns.min(total_ns);
+    let blame = Blame { held_ns, unknown_ns: total_ns - held_ns, ..Blame::default() };
+    let followed = held_by.clone();
+    Division { blame: Some(blame), held_by, followed, ..Division::default() }
+}
+
 /// The same for what no thread holds: a wait is ended by another thread, by its deadline, or by nothing that was seen.
 ///
 /// Of a lock (`is_lock`), each wakeup of a chain is to blame for its own part.

@@ -159,7 +159,7 @@ impl<'a> Last<'a> {
         let Some(lock) = self.locks.get(&wants.lock) else { return Vec::new() };
         match lock.kind {
             kind::MUTEX | kind::SPIN | kind::ANNOTATED => self.owner(lock).into_iter().collect(),
-            kind::SEMAPHORE if !lock.crossed => self.only_holder(lock).into_iter().collect(),
+            kind::SEMAPHORE if lock.crossed == 0 => self.only_holder(lock).into_iter().collect(),
             kind::RWLOCK_WRITE => self.sharers(at, wants, lock),
             _ => Vec::new(),
         }

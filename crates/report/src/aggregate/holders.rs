@@ -12,6 +12,7 @@
 use super::locks::Rows;
 use super::path::Logs;
 use super::stacks::Stacks;
+use super::waiting::{Waiting, times};
 use crate::code::line;
 use crate::run::{Frame, HoldersWaited, Kind, WaitedOn};
 use std::cmp::Reverse;
@@ -27,43 +28,6 @@ type On = (Option<usize>, u32);
 
 /// The same with the line of code instead of the stack.
 type Code = (Option<usize>, Option<Frame>);
-
-/// How long threads waited for one lock, up to each time.
-#[derive(Debug, Default)]
-struct Waiting {
-    /// A time, the threads that wait from then on, and how long they waited before, summed.
-    steps: Vec<(u64, u64, u64)>,
-}
-
-impl Waiting {
-    fn new(waits: &[(u64, u64)]) -> Self {
-        let ends = waits.iter().flat_map(|&(began, ended)| [(began, true), (ended, false)]);
-        let mut ends: Vec<(u64, bool)> = ends.collect();
-        // At one time, beginnings come first.
-        ends.sort_unstable_by_key(|&(at, begins)| (at, !begins));
-        let mut steps: Vec<(u64, u64, u64)> = Vec::with_capacity(ends.len());
-        for (at, begins) in ends {
-            let (before, threads, sum) = steps.last().copied().unwrap_or((at, 0, 0));
-            let sum = sum.saturating_add(threads.saturating_mul(at - before));
-            let threads = if begins { threads + 1 } else { threads.saturating_sub(1) };
-            steps.push((at, threads, sum));
-        }
-        Waiting { steps }
-    }
-
-    fn until(&self, time: u64) -> u64 {
-        let before = self.steps.partition_point(|&(at, ..)| at <= time);
-        let Some(&(at, threads, sum)) = before.checked_sub(1).map(|last| &self.steps[last]) else {
-            return 0;
-        };
-        sum.saturating_add(threads.saturating_mul(time - at))
-    }
-
-    /// The waiting from one time to another.
-    fn within(&self, from: u64, to: u64) -> u64 {
-        self.until(to).saturating_sub(self.until(from))
-    }
-}
 
 /// The waiting that fell into the known holds of one lock, and the parts during which their threads waited.
 #[derive(Debug, Default)]
@@ -93,11 +57,12 @@ pub(super) fn add(
     rows: &mut Rows,
     stacks: &mut Stacks<'_>,
 ) {
-    let mut waits: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
-    for wait in image.threads.iter().flat_map(|thread| thread.log.waits()) {
-        waits.entry(wait.lock).or_default().push((wait.began, wait.ended.max(wait.began)));
-    }
-    let of = |(lock, waits): (u32, Vec<(u64, u64)>)| (lock, Waiting::new(&waits));
+    let logs_of = || image.threads.iter().map(|thread| &thread.log);
+    let waits = by_lock(logs_of().flat_map(|log| log.waits()));
+    let holds = by_lock(logs_of().flat_map(|log| log.holds()));
+    let of = |(lock, waits): (u32, Vec<(u64, u64)>)| {
+        (lock, Waiting::new(&waits, holds.get(&lock).map_or(&[], Vec::as_slice)))
+    };
     let waiting: HashMap<u32, Waiting> = waits.into_iter().map(of).collect();
     let mut sums: HashMap<u32, Sum> = HashMap::new();
     for thread in &image.threads {
@@ -115,9 +80,19 @@ pub(super) fn add(
             lock.kind,
             Kind::Mutex | Kind::Spin | Kind::Annotated | Kind::Semaphore | Kind::RwlockWrite
         );
-        let sum = sums.remove(unit).filter(|sum| is_exclusive && sum.all > 0);
+        let is_signal = lock.kind == Kind::Semaphore && lock.held_by.is_empty();
+        let sum = sums.remove(unit).filter(|sum| is_exclusive && !is_signal && sum.all > 0);
         lock.holders_waited = sum.map(|sum| waited(record, sum, stacks));
     }
+}
+
+/// When these were, by lock.
+fn by_lock<'l>(logged: impl Iterator<Item = &'l LoggedRecord>) -> HashMap<u32, Vec<(u64, u64)>> {
+    let mut all: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
+    for entry in logged {
+        all.entry(entry.lock).or_default().push(times(entry));
+    }
+    all
 }
 
 /// The waits of a thread, apart and in the order of time (I1).
@@ -169,9 +144,7 @@ mod tests {
     /// Two threads wait for a hold from 10 to 100, whose thread waits for row 7 and for another thread's end.
     #[test]
     fn a_holders_own_waits_count_as_often_as_threads_waited_meanwhile() {
-        let waiting = Waiting::new(&[(0, 100), (50, 100), (200, 300)]);
-        assert_eq!((waiting.within(0, 100), waiting.within(60, 250)), (150, 130));
-        assert_eq!(waiting.within(100, 200), 0);
+        let waiting = Waiting::new(&[(0, 100), (50, 100), (200, 300)], &[(10, 100), (250, 260)]);
         let own = [(0, 5, (Some(1), 0)), (20, 30, (Some(7), 3)), (90, 120, (None, 0))];
         let mut sum = Sum::default();
         sum.add(&waiting, (10, 100), &own);

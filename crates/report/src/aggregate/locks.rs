@@ -5,6 +5,7 @@ use super::classify::{Part, classify};
 use super::distribution::Bucket;
 use super::joined::Joined;
 use super::nature::Nature;
+use super::permits;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
 use crate::run::{
@@ -12,7 +13,7 @@ use crate::run::{
     Summed, TimedOut, Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
 };
 use std::collections::{HashMap, HashSet};
-use uncontended_trace::layout::{cause, kind, sharing};
+use uncontended_trace::layout::{cause, crossed, kind, sharing};
 use uncontended_trace::reader::{
     CausedRecord, CellAt, CellRecord, ExtremeRecord, LockRecord, ProcessRecord, Record,
     ThreadRecord, TimedOutRecord, TimesRecord,
@@ -229,7 +230,7 @@ impl Scale<'_> {
         let waiter = worst_wait.as_ref().map_or(&[][..], |worst| &worst.waiter);
         let waited_in = self.waited_in(cells, wait.total_ns(), stacks);
         let named = Nature::by_name(kind, waiter, &waited_in, stacks.skipped);
-        let (of, by) = ((kind, meaning), (waiter, named, sites));
+        let (of, by) = ((lock, kind, meaning), (waiter, named, sites));
         let (division, nature) = self.understood(of, cells, wait.total_ns(), by, stacks);
         let slept_in = slept_in(&waited_in, named.is_some() && kind != Kind::Futex);
         let site = slept_in.or_else(|| first_site(&[&created, &first_taken], stacks));
@@ -284,7 +285,7 @@ impl Scale<'_> {
     /// stack, and `named` what its names say.
     fn understood(
         self,
-        (kind, meaning): (Kind, Meaning),
+        (lock, kind, meaning): (&LockRecord, Kind, Meaning),
         cells: &Cells<'_>,
         total_ns: u64,
         (waiter, named, sites): (&[Frame], Option<Like>, &Sites),
@@ -292,6 +293,10 @@ impl Scale<'_> {
     ) -> (Division, Nature) {
         let is_held = meaning.blame;
         let kinds = (is_held, kind == Kind::Futex && named == Some(Like::Mutex));
+        if let Some(division) = self.permits(lock, cells, total_ns, sites, stacks) {
+            let nature = Nature::of(kind, Class::Contention, &division, waiter, named);
+            return (division, nature);
+        }
         let mut division = match total_ns {
             0 => Division::default(),
             _ => self.divide(cells, kinds, total_ns, sites, stacks),
@@ -307,6 +312,20 @@ impl Scale<'_> {
             division.followed = division.ended_by.clone();
         }
         (division, nature)
+    }
+
+    /// Of a semaphore with several permits, all of whose users take one and give it back.
+    fn permits(
+        self,
+        lock: &LockRecord,
+        cells: &Cells<'_>,
+        total_ns: u64,
+        sites: &Sites,
+        stacks: &mut Stacks<'_>,
+    ) -> Option<Division> {
+        let has_permits = lock.crossed == crossed::SEVERAL && !is_shared(lock) && total_ns > 0;
+        let threads = cells.iter().filter(|_| has_permits).map(|&(thread, _)| thread);
+        permits::divide(lock, threads, (total_ns, |ticks| self.ns(ticks)), sites, stacks)
     }
 
     fn divide(
@@ -504,7 +523,7 @@ impl Meaning {
 
     /// Of many locks, without what only the part of each could tell.
     fn of_lock(kind: Kind, lock: &LockRecord, cells: &Cells<'_>) -> Self {
-        let is_signal = lock.crossed || takers(cells) == 0;
+        let is_signal = lock.crossed != 0 || takers(cells) == 0;
         let (is_many, meaning) = (lock.sharing == sharing::SUMMED, Self::of(kind, is_signal));
         match is_many {
             true => Meaning { hold: false, idle: false, owner: false, is_many, ..meaning },

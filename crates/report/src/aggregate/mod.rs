@@ -18,6 +18,7 @@ mod nature;
 mod order;
 mod outside;
 mod path;
+mod permits;
 mod scripts;
 mod spans;
 mod stacks;
@@ -25,6 +26,7 @@ mod threads;
 mod timeline;
 mod times;
 mod unnamed;
+mod waiting;
 
 pub use classify::{Part, classify};
 pub use distribution::{Bucket, distribution};

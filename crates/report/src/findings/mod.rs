@@ -197,13 +197,18 @@ impl Subject<'_> {
     }
 }
 
+/// Less than this part of the threads' lives is too little to explain their waits.
+const MUCH_WANTED: f64 = 0.05;
+
 fn cpu_wanted(processes: &[&Process]) -> Option<f64> {
     let threads = || processes.iter().flat_map(|process| &process.threads);
     let sum = |figure: fn(&Thread) -> Option<u64>| {
         threads().filter_map(figure).fold(0, u64::saturating_add) as f64
     };
     let (ran, wanted) = (sum(|thread| thread.cpu_ns), sum(|thread| thread.runnable_ns));
-    (ran + wanted > 0.0).then(|| wanted / (ran + wanted))
+    let lived = sum(|thread| thread.lived_ns);
+    // Threads that nearly always sleep lack no CPU, however long each wakes.
+    (ran + wanted > 0.0 && wanted >= MUCH_WANTED * lived).then(|| wanted / (ran + wanted))
 }
 
 /// The fourth longest of the worst times; zero if fewer were recorded.

@@ -127,7 +127,9 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
             let share = subject.held_for(ns as f64 / subject.wall_ns.max(1) as f64);
             format!("it was held for {share} of the run: ")
         });
-        format!("{held}take it less often, hold it for less, or split it")
+        let is_pool = lock.kind == Kind::Semaphore && lock.owner_changes.is_none();
+        let or = if is_pool { "give it more permits" } else { "split it" };
+        format!("{held}take it less often, hold it for less, or {or}")
     } else {
         format!("for {} of that wait it was free: {}", percent(free), while_free(cause(lock)))
     };
