@@ -2,9 +2,10 @@
 //!
 //! # Contract
 //! [`Calls::known`] finds the number that [`Calls::keep`] kept. A call is known by its return address, stack pointer
-//! and the return addresses of the next four callers, so functions that wrap a lock do not merge those that call them. A stack that differs only in frames further out, of the same depth, is taken for the first one. Signal
-//! handlers may interrupt each: one that interrupts a lookup may do all of this; one that interrupts `keep` must leave
-//! the calls alone, or never return to it.
+//! and the return addresses of the next four callers, so functions that wrap a lock do not merge those that call them.
+//! A stack that differs only in frames further out, of the same depth, is taken for the first one. Signal handlers may
+//! interrupt each: one that interrupts a lookup may do all of this; one that interrupts `keep` must leave the calls
+//! alone, or never return to it.
 //! # Edges
 //! call: `set` stores a place's return address -> `is_of` loads it, in a signal handler or in the code that it
 //! interrupted. Carries the rest of the place.
@@ -12,9 +13,9 @@
 //! I1: a place has a return address only while the rest of it belongs to that address. A lookup that a handler
 //!     interrupts may still mix two calls, which blurs whose stack it was; every number in a place is a stack's.
 //! I2: with the same return address at the same stack pointer, the same function has called, and its frame is laid out
-//!     and ends as it did: its own return address is where it was. So it is for each caller further out whose callees are the same.
-//!     (The frame of a function with arrays of variable size may end earlier: then the word is one of its callers', or
-//!     of what a thread's stack begins with.)
+//!     and ends as it did: its own return address is where it was. So it is for each caller further out whose callees
+//!     are the same. (The frame of a function with arrays of variable size may end earlier: then the word is one of its
+//!     callers', or of what a thread's stack begins with.)
 //! # Evidence
 //! `tests/calls.rs`, `tests/interrupted.rs`; `tests/programs`: `blame_wrapped.c`, `coroutine.c`.
 

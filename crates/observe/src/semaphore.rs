@@ -3,12 +3,13 @@
 //! # Contract
 //! A semaphore is a lock while every post is made by the thread whose wait it matches, and its value never exceeds one.
 //! An initial value above one, or two holders at once, mark it as one of several permits, and a post by a thread that
-//! had not taken it marks it as a signal: from then on its idle times mean nothing, and the reader omits them. Trying first is not all that a wait does in the C library: it is
-//! a cancellation point even if the semaphore is free, and looks at the deadline.
+//! had not taken it marks it as a signal: from then on its idle times mean nothing, and the reader omits them. Trying
+//! first is not all that a wait does in the C library: it is a cancellation point even if the semaphore is free, and
+//! looks at the deadline.
 //! # Invariants
 //! I1: a wait is stored with its thread, not in a frame: a cancelled one is given up at the thread's end.
 //! # Evidence
-//! `tests/programs`: `semaphore_lock.c`, `cancelled_in_semaphore.c`, `same_results.c`.
+//! `tests/programs`: `semaphore_lock.c`, `semaphore_pool.c`, `cancelled_in_semaphore.c`, `same_results.c`.
 
 use crate::caller::Caller;
 use crate::deadline::{self, Limit};

@@ -1,10 +1,10 @@
 //! Semaphores with several permits that threads take and give back, as of a pool of connections.
 //!
 //! # Contract
-//! A thread waits for such a semaphore as for a lock, but for any of its holders: [`divide`] gives each instant to all
-//! of them in equal parts. It knows the holds and waits that the threads' logs have kept, and takes their shares for
-//! those of all waiting. A semaphore that a thread posts without having taken it is a signal, and one whose holds are
-//! not seen while most threads wait is left as one.
+//! A thread waits for such a semaphore as for a lock, and any of its holders may end that: [`divide`] gives each
+//! instant to all of them in equal parts. It knows the holds and waits that the threads' logs have kept, and takes
+//! their shares for those of all waiting. A semaphore that a thread posts without having taken it is a signal, and one
+//! whose holds are not seen while most threads wait is left as one.
 //! # Evidence
 //! The tests below; `tests/programs`: `semaphore_pool.c`.
 
