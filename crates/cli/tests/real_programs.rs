@@ -322,11 +322,17 @@ fn a_rust_program_waits_on_futexes() {
     let folder = Folder::new();
     let (source, program) = (folder.file("locks.rs"), folder.file("locks"));
     std::fs::write(&source, RUST).unwrap();
-    let compiled =
-        Command::new("rustc").args(["-g", "-O", "-o", &program, &source]).output().unwrap();
-    assert!(compiled.status.success(), "{}", stderr(&compiled));
-    let report = same_output(&[&program]);
-    let waits: Vec<_> = locks(&report).into_iter().filter(|lock| lock["kind"] == "futex").collect();
+    // Line tables have the names of inlined functions without their modules.
+    for debug in ["-Cdebuginfo=2", "-Cdebuginfo=line-tables-only"] {
+        let flags = [debug, "-O", "-o", &program, &source];
+        let compiled = Command::new("rustc").args(flags).output().unwrap();
+        assert!(compiled.status.success(), "{}", stderr(&compiled));
+        names_the_code_that_has_the_lock(&same_output(&[&program]));
+    }
+}
+
+fn names_the_code_that_has_the_lock(report: &Value) {
+    let waits: Vec<_> = locks(report).into_iter().filter(|lock| lock["kind"] == "futex").collect();
     assert!(!waits.is_empty(), "{report:#}");
     let waited: u64 = waits.iter().filter_map(|lock| lock["wait_ns"]["total"].as_u64()).sum();
     assert!(waited >= 5_000_000, "at least one thread waited for one hold: {waited}");

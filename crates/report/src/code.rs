@@ -22,7 +22,7 @@ const MODULES: [&str; 7] = [
 ];
 
 /// Functions: the libraries' own, and those of others that only lock, wait or wake.
-const FUNCTIONS: [&str; 62] = [
+const FUNCTIONS: [&str; 72] = [
     // C and C++.
     "pthread_*",
     "__pthread_*",
@@ -31,6 +31,11 @@ const FUNCTIONS: [&str; 62] = [
     "lll_*",
     "futex_*",
     "__futex_*",
+    "sem_*",
+    "__sem_*",
+    "__new_sem_*",
+    "__old_sem_*",
+    "do_futex_wait*",
     "__gthread*",
     "__gnu_cxx::*",
     "std::*",
@@ -42,11 +47,16 @@ const FUNCTIONS: [&str; 62] = [
     "boost::condition_variable*",
     "boost::sync::*",
     // Rust.
+    "<std::*",
     "core::*",
+    "<core::*",
     "alloc::*",
+    "<alloc::*",
     "parking_lot::*",
     "parking_lot_core::*",
+    "<parking_lot*",
     "lock_api::*",
+    "<lock_api::*",
     "crossbeam_utils::sync::*",
     "crossbeam_channel::*",
     "event_listener::*",
@@ -92,6 +102,16 @@ const FUNCTIONS: [&str; 62] = [
     "drop_gil",
     "PyEval_SaveThread",
     "PyEval_RestoreThread",
+];
+
+/// Files, of functions that are inlined under names without their modules (Rust's line tables).
+const FILES: [&str; 6] = [
+    "*/library/std/src/*",
+    "*/library/core/src/*",
+    "*/library/alloc/src/*",
+    "*/lock_api-*/src/*",
+    "*/parking_lot-*/src/*",
+    "*/parking_lot_core-*/src/*",
 ];
 
 /// Functions of locks that programs make of conditions or semaphores, each thread sleeping on one of its own: the
@@ -169,7 +189,9 @@ impl Skipped {
     pub(crate) fn contains(&self, frame: &Frame) -> bool {
         let base = |path: &'_ Option<String>| path.as_deref().map_or("", base).to_owned();
         let (module, file) = (base(&frame.module), base(&frame.file));
+        let path = frame.file.as_deref().unwrap_or_default();
         MODULES.iter().any(|pattern| is_match(&module, pattern))
+            || FILES.iter().any(|pattern| is_match(path, pattern))
             || is_lock(frame)
             || self.more.iter().any(|pattern| {
                 [function(frame), &module, &file].iter().any(|name| is_match(name, pattern))

@@ -304,7 +304,7 @@ fn in_how_many_waits_threads_slept_is_said_as_far_as_known() {
     assert!(text.contains("of 800 waits, asleep in 160 of them"), "{text}");
     assert!(
         text.contains(
-            "Threads slept 1,500 times, 160 of them in the 800 waits above: most was for something else"
+            "Threads slept 1,500 times, in 160 of the 800 waits above: the rest was for something else"
         ),
         "{text}"
     );

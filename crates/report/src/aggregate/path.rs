@@ -60,6 +60,7 @@ pub(super) fn known(
             start: logs.ns(if is_main { image.start_ticks } else { thread.start_ticks }),
             creator: logs.creator(number),
             waits: logs.waits(thread),
+            joined: logs.joined_after(thread),
             holds: Vec::new(),
         });
     }
@@ -157,6 +158,13 @@ impl<'a> Logs<'a> {
         let is_inside = wait.by != 0 && (wait.began..=wait.ended).contains(&wait.by_at);
         let thread = self.threads.get(&wait.by).filter(|_| is_inside)?;
         Some((*thread, wait.by_at))
+    }
+
+    /// The threads that a thread joined after their ends: when, which, and when they had ended.
+    fn joined_after(&self, thread: &ThreadRecord) -> Vec<(u64, usize, u64)> {
+        let over = thread.log.waits().filter(|wait| self.is_over(wait));
+        let ended = over.filter_map(|wait| Some((wait.ended, self.ended(wait)?)));
+        ended.map(|(at, (by, end))| (self.ns(at), by, self.ns(end))).collect()
     }
 
     /// The waits of a thread that do not overlap an earlier one. Those that continue one which timed out are one wait.

@@ -177,7 +177,8 @@ impl Subject<'_> {
 
     /// Whether the waiting takes much of the threads' time.
     fn is_costly(&self) -> bool {
-        self.share() >= MATERIAL_SHARE || self.queue() >= MATERIAL_QUEUE
+        let gains = self.report.gain_at(self.lock.id).is_some_and(|gain| gain >= MATERIAL_SHARE);
+        self.share() >= MATERIAL_SHARE || self.queue() >= MATERIAL_QUEUE || gains
     }
 
     /// Whether threads waited for long at times.
@@ -300,7 +301,7 @@ fn end(subject: &Subject, rule: &str, advice: String) -> String {
 
 /// What to expect of a change to a lock that is not what made the run long: it is advised to none.
 const OFF_PATH: &str = "; but as far as was seen, other work set the run's length, and a change here alone hardly makes \
-                        it shorter";
+                        it shorter, unless that work only goes on until this is done";
 
 /// What to expect of a change where nothing would make the run shorter.
 const FIXED: &str = "; as far as was seen, that hardly makes the run shorter, but a program that runs for a fixed time gets more done";

@@ -7,7 +7,7 @@
 //! every page that shows it says so.
 
 use crate::rows::{self, Row, class_name, kind_name};
-use crate::run::{Class, RunReport};
+use crate::run::RunReport;
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub struct Diff {
     pub wall_ns: [u64; 2],
     /// Total waits.
     pub wait_ns: [u64; 2],
-    /// The same of class contention alone.
+    /// The same of classes contention and gate, whose holders cause it.
     pub contention_wait_ns: [u64; 2],
     /// The rows of either run that threads waited on in at least one; the greatest change of total wait first.
     pub rows: Vec<Change>,
@@ -63,7 +63,7 @@ pub fn diff(before: &RunReport, after: &RunReport) -> Diff {
     for (nth, report) in [before, after].into_iter().enumerate() {
         for row in rows::rows(report) {
             wait_ns[nth] = wait_ns[nth].saturating_add(row.wait_total());
-            if row.class() == Class::Contention {
+            if row.class().is_caused_by_holders() {
                 contention_wait_ns[nth] = contention_wait_ns[nth].saturating_add(row.wait_total());
             }
             let sides = found.entry((kind_name(row.kind()), key(&row))).or_default();

@@ -59,9 +59,9 @@ pub struct Summary {
     /// The longest wait of all rows; none if a version before 0.2.0 kept the run.
     #[serde(default)]
     pub all_longest_wait_ns: Option<u64>,
-    /// Total wait of all rows of class contention.
+    /// Total wait of all rows of class contention or gate, whose holders cause it.
     pub wait_ns: u64,
-    /// The longest wait of all rows of class contention.
+    /// The longest wait of these rows.
     pub longest_wait_ns: u64,
     /// Number of findings.
     pub findings: u64,
@@ -264,7 +264,7 @@ fn summary(report: &RunReport, number: u64, started_unix_s: u64) -> Summary {
         locks.filter(move |lock| wanted(lock.class)).filter_map(|lock| lock.wait_ns.as_ref())
     };
     let total = |wanted: fn(Class) -> bool| sum(waits(wanted).map(|wait| wait.total));
-    let is_contention: fn(Class) -> bool = |class| class == Class::Contention;
+    let is_contention: fn(Class) -> bool = Class::is_caused_by_holders;
     Summary {
         schema: SCHEMA.to_owned(),
         number,

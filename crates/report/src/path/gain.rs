@@ -2,7 +2,8 @@
 //!
 //! # Contract
 //! [`gain`] computes when each wait would have ended if the holds of some code had taken no time, all else in the order
-//! recorded: a wait ends when its thread waits for it and the thread that ends it has got there, whichever is later.
+//! recorded: a wait ends when its thread waits for it and the thread that ends it has got there, whichever is later; so
+//! does the joining of a thread, if it had ended before too.
 //! So the gain is never more than the path's time in these holds. It is an upper bound for changes of these holds only
 //! as far as the order stays: what would wait then, and did not wait now, is not in the record.
 
@@ -81,6 +82,8 @@ enum Event {
     Begun(usize),
     /// This wait of the thread ends.
     Wait(usize, usize),
+    /// The thread joins one that has ended.
+    Joined(usize, usize),
 }
 
 /// By how much earlier `thread` would have been where it was at `until`, without `of`.
@@ -122,6 +125,10 @@ pub(crate) fn gain(history: &History, (thread, until): (usize, u64), of: &Of) ->
                 let late = if of.is_handover(wait.lock) { wait.ended - by_at } else { 0 };
                 (of_thread, (before + (wait.ended - wait.began)).min(saved[by].at(by_at) + late))
             }
+            Event::Joined(of_thread, nth) => {
+                let (at, by, ended) = history.threads[of_thread].joined[nth];
+                (of_thread, saved[of_thread].last().min(saved[by].at(ended) + (at - ended)))
+            }
         };
         saved[of_thread].steps.push((time, now));
     }
@@ -138,6 +145,8 @@ fn events(history: &History, saved: &[Saved]) -> Vec<(u64, Event)> {
         events.extend(parts.map(|(part, &(_, to))| (to, Event::Part(number, part))));
         let waits = thread.waits.iter().enumerate().filter(|(_, wait)| known(wait.ended));
         events.extend(waits.map(|(wait, of)| (of.ended, Event::Wait(number, wait))));
+        let joined = thread.joined.iter().enumerate().filter(|(_, join)| known(join.2));
+        events.extend(joined.map(|(nth, &(at, ..))| (at, Event::Joined(number, nth))));
     }
     events.sort_unstable();
     events

@@ -41,6 +41,8 @@ pub(crate) struct Thread {
     pub(crate) creator: Option<usize>,
     /// Its waits, oldest first. None overlaps another.
     pub(crate) waits: Vec<Wait>,
+    /// Other threads that it joined after their ends, without a wait: when, which one, and when that one had ended.
+    pub(crate) joined: Vec<(u64, usize, u64)>,
     /// The holds for which others waited: of which code, from when and to when, in any order.
     pub(crate) holds: Vec<(usize, u64, u64)>,
 }

@@ -70,6 +70,8 @@ fn history(plans: &[Plan], turns: &[Vec<Turn>]) -> (History, (usize, u64)) {
                 free: 0,
             });
             now = end;
+        } else {
+            main.joined.push((now, thread, end));
         }
     }
     threads.push(main);
@@ -99,7 +101,7 @@ fn tick(
         return known;
     }
     let waits = &history.threads[thread].waits;
-    let value = match waits.iter().find(|wait| wait.ended == time) {
+    let mut value = match waits.iter().find(|wait| wait.ended == time) {
         Some(wait) => {
             let (by, at) = wait.by.unwrap();
             let own = tick(history, thread, wait.began, of, known);
@@ -114,6 +116,9 @@ fn tick(
             tick(history, thread, time - 1, of, known) + takes
         }
     };
+    for &(_, by, ended) in history.threads[thread].joined.iter().filter(|join| join.0 == time) {
+        value = value.max(tick(history, by, ended, of, known));
+    }
     known[thread][time as usize] = Some(value);
     value
 }
@@ -186,6 +191,17 @@ fn no_run_in_the_same_order_gains_more() {
         }
     }
     assert!(reached > 300, "the bound is often reached: {reached}");
+}
+
+/// The last thread waits for the first one's end, and then joins the second, which ended just before.
+#[test]
+fn a_thread_that_is_joined_without_a_wait_limits_the_gain() {
+    let plans = [vec![(10, 0, 100), (90, 0, 0)], vec![(20, 0, 30), (58, 1, 0)]];
+    let turns = run(&plans);
+    let (history, last) = history(&plans, &turns);
+    assert_eq!((last.1, &history.threads[2].joined[..]), (200, &[(200, 1, 198)][..]));
+    // Without the hold of 100, the first thread would end at 100, and the second at 20 + 30 + 58.
+    assert_eq!(gain(&history, last, &Of::Code(0)), 200 - 108);
 }
 
 #[test]
@@ -266,7 +282,10 @@ fn histories_that_contradict_themselves_end() {
             let holds = (0..random.below(4))
                 .map(|_| (random.below(2) as usize, random.below(50), random.below(50)))
                 .collect();
-            Thread { start, creator, waits, holds }
+            let joined = random.below(60);
+            let by = random.below(count as u64) as usize;
+            let joined = vec![(joined, by, random.below(joined + 1))];
+            Thread { start, creator, waits, joined, holds }
         };
         let mut threads: Vec<Thread> = (0..count).map(|_| thread(&mut random)).collect();
         // A record has no ends from before the wait, or before their thread was seen.

@@ -118,8 +118,15 @@ pub(crate) fn notes(report: &RunReport) -> impl Iterator<Item = String> {
 
 /// Why culprits are ranked by waiting, in a sentence; or how little there is to gain from any of them.
 pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
-    if report.ranked_by == RankedBy::Gain || shown(report).next().is_none() {
+    if shown(report).next().is_none() {
         return None;
+    }
+    if report.ranked_by == RankedBy::Gain {
+        return Some(
+            "Gains are upper bounds, estimated for holds that take no time and events in the same order. A run of fixed \
+             length, or of threads that run until a flag is set, gains nothing."
+                .into(),
+        );
     }
     let waited_ns = contended_ns(report);
     let of_run = waited_ns as f64 / report.wall_ns.max(1) as f64;
@@ -153,12 +160,18 @@ pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
     if taken.tells_gains(report.wall_ns) {
         let share = figures::percent(GAINS);
         return Some(format!(
-            "Ranked by waiting: as far as was seen, the run would not even be {share} shorter without any one of these. A \
-             program that runs for a fixed time may still do more work without them."
+            "Ranked by waiting: in the order seen, the run would not even be {share} shorter without any one of these. That \
+             says nothing of a run of fixed length, or of threads that run until a flag is set."
         ));
     }
-    Some(if taken.is_of_wakeups() {
+    Some(if taken.is_of_wakeups() && mean_wait_ns(report) < SHORT_NS {
         "Ranked by waiting: with waits as short as these, sleeping and waking may cost more than the holds.".into()
+    } else if taken.is_of_wakeups() {
+        format!(
+            "Ranked by waiting: {} times, one thread's wakeup of another was part of what set the run's length, and sleeping \
+             and waking, which no hold contains, may be much of it.",
+            figures::count(taken.handovers)
+        )
     } else {
         let unseen_ns = taken.unseen_ns().min(report.wall_ns);
         format!(
@@ -187,6 +200,16 @@ fn without_path(report: &RunReport) -> &'static str {
     } else {
         "the program ended without exit(), and what led to its end was not followed"
     }
+}
+
+/// Waits are short, next to what it takes to sleep and be woken, if their mean is below this.
+const SHORT_NS: u64 = 100_000;
+
+/// The mean wait at the locks that culprits are of.
+fn mean_wait_ns(report: &RunReport) -> u64 {
+    let locks = report.processes.iter().flat_map(|process| &process.locks);
+    let waits = locks.filter(|lock| lock.class.is_caused_by_holders()).map(|lock| lock.blocked);
+    contended_ns(report) / waits.fold(0, u64::saturating_add).max(1)
 }
 
 /// The waiting of all threads at the locks that culprits are of.

@@ -223,7 +223,7 @@ pub(crate) fn observer(report: &RunReport) -> String {
 }
 
 /// `docs/reading_a_report.md` says how it was measured.
-const KERNEL_COST: &str = "Watching adds about a microsecond to a wait and to a wakeup";
+const KERNEL_COST: &str = "Watching adds less than a microsecond to a futex call";
 
 fn own_cost(report: &RunReport) -> String {
     report.observer.cost_ns_per_pair.map_or_else(

@@ -107,11 +107,11 @@ pub(crate) fn own_switches(report: &RunReport) -> Option<String> {
     let sentence = || {
         let (own, waits) = (figures::count(own), several(waits, "wait", "waits"));
         let what = match is_known {
-            true => format!("{} of them in the {waits} above", figures::count(slept)),
-            false => format!("and waited above in {waits} only"),
+            true => format!("in {} of the {waits} above", figures::count(slept)),
+            false => format!("and waited above in {waits}"),
         };
         format!(
-            "Threads slept {own} times, {what}: most was for something else, such as I/O or a timer."
+            "Threads slept {own} times, {what}: the rest was for something else, such as I/O or a timer, or again in one wait."
         )
     };
     let for_waits = if is_known { slept } else { waits };

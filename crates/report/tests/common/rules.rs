@@ -89,7 +89,8 @@ pub(crate) fn hold(row: &mut Lock) -> &mut Distribution {
 /// Asserts that a finding has these words from 30 % of runnable time without a CPU on.
 pub(crate) fn lacks_cpus(row: &Lock, of_finding: &str, evidence: &[(&str, f64)], words: &str) {
     let found = |runnable| {
-        let threads = [ran(7, 500, 100), ran(8, 200, runnable)];
+        let unit = WALL_NS / 2_000;
+        let threads = [ran(7, 500 * unit, 100 * unit), ran(8, 200 * unit, runnable * unit)];
         of_run(WALL_NS, std::slice::from_ref(row), &threads)
     };
     assert!(any_says(&found(200), words) && !any_says(&found(199), words), "{words:?}");
