@@ -72,7 +72,7 @@ fn run_of(kind: u8, waiter: &[&str], wakeups: &[(u32, &[&str], u64)], facts: Fac
         writer.half(entry, offset_of!(Caused, passed_to), how);
         for (offset, value) in [
             (offset_of!(Caused, wait), ticks),
-            (offset_of!(Caused, waits), 1),
+            (offset_of!(Caused, waits), 4),
             (offset_of!(Caused, holds), 1),
         ] {
             writer.word(entry, offset, value);

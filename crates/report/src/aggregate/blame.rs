@@ -172,6 +172,9 @@ pub(super) fn held_in_parts(
     Division { blame: Some(blame), held_by, followed, ..Division::default() }
 }
 
+/// Fewer passes than this may be chance: a thread that was told to begin is told to end by the one that began it.
+const PASSES: u64 = 3;
+
 /// The same for what no thread holds: a wait is ended by another thread, by its deadline, or by nothing that was seen.
 ///
 /// Of a lock (`is_lock`), each wakeup of a chain is to blame for its own part.
@@ -197,8 +200,12 @@ pub(super) fn ended<'c>(
     let of = |caused: &&CausedRecord| [WAKE, PASSED, chains].contains(&caused.passed_to);
     let caused = cells.flat_map(|cell| &cell.caused).filter(of);
     let passed = caused.clone().filter(|caused| caused.passed_to == PASSED);
-    let passed_ns = super::sum(passed.map(|caused| ns(caused.wait)));
+    let passed_ns = super::sum(passed.clone().map(|caused| ns(caused.wait)));
+    let passes = super::sum(passed.map(|caused| caused.waits));
+    let is_usual =
+        passes >= PASSES && 2 * passes >= super::sum(caused.clone().map(|all| all.waits));
     let (ended_by, booked_ns) = booked(caused.map(piece).collect(), total_ns);
+    let passed_ns = if is_usual { passed_ns } else { 0 };
     let passed = passed_ns as f64 / total_ns.max(booked_ns).max(1) as f64;
     let ended_ns = booked_ns.saturating_add(timed_out_ns).min(total_ns);
     let blame = Blame { ended_ns, unknown_ns: total_ns - ended_ns, ..Blame::default() };

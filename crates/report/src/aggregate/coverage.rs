@@ -110,7 +110,7 @@ pub(super) fn coverage(
     unseen.extend(kernel_gaps(processes));
     unseen.extend(symbols_mismatch(&gaps.symbols_mismatch));
     unseen.extend(unnamed(processes, &gaps.symbols_mismatch));
-    unseen.extend(scripts(record));
+    unseen.extend(scripts(record, processes));
     let share = match &facts.futex {
         Some(futex) => {
             unseen.extend(futex_gaps(futex));

@@ -19,7 +19,7 @@ mod order;
 mod outside;
 mod path;
 mod permits;
-mod scripts;
+pub(crate) mod scripts;
 mod spans;
 mod stacks;
 mod threads;

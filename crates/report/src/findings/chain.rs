@@ -86,7 +86,8 @@ pub(super) fn may_fill(subject: &Subject) -> &'static str {
 /// Holders wait while they hold this lock.
 pub(super) fn passed_on(subject: &Subject) -> Option<Said> {
     let (share, waited_ns) = (share(subject), waited_ns(subject));
-    if share < MOSTLY || !(subject.is_costly() || subject.is_long()) {
+    // What a thread has until its end is waited for as that end is.
+    if share < MOSTLY || !subject.is_lock() || !(subject.is_costly() || subject.is_long()) {
         return None;
     }
     let logged = logged(subject);

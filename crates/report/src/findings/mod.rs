@@ -301,7 +301,7 @@ fn end(subject: &Subject, rule: &str, advice: String) -> String {
 
 /// What to expect of a change to a lock that is not what made the run long: it is advised to none.
 const OFF_PATH: &str = "; but as far as was seen, other work set the run's length, and a change here alone hardly makes \
-                        it shorter, unless that work only goes on until this is done";
+                        it shorter, unless that work only lasts until this is done";
 
 /// What to expect of a change where nothing would make the run shorter.
 const FIXED: &str = "; as far as was seen, that hardly makes the run shorter, but a program that runs for a fixed time gets more done";

@@ -1,6 +1,7 @@
 //! Why there is no finding, in a sentence.
 
 use super::{HEAVY_NS, MATERIAL_SHARE, MOSTLY};
+use crate::aggregate::scripts::has_own_locks;
 use crate::rows::code_in;
 use crate::run::{Class, Kind, Lock, RunReport};
 use uncontended_figures::text::clean;
@@ -42,6 +43,10 @@ pub fn none(report: &RunReport) -> String {
                 duration(longest_ns)
             ),
         },
+        None if has_own_locks(&report.coverage) => format!(
+            "the waits that are seen are for work, a turn or an event; locks of this language's runtime are not among them \
+             (Coverage){work}{unseen}"
+        ),
         None => format!(
             "threads waited only for work, a turn or an event, which may be as it should{work}{unseen}"
         ),

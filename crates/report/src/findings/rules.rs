@@ -136,6 +136,9 @@ const TURNS: f64 = 2.0;
 /// Shorter waits do not matter, however unfair.
 const LONG_WAIT_NS: u64 = 10_000_000;
 
+/// Of a lock that is held for this share of the run, fairness only decides who waits.
+const NEARLY_ALWAYS: f64 = 0.7;
+
 /// A wait consists of holds and idle intervals of the lock. A waiter whose wait is longer than `n` times the longest
 /// hold plus the longest idle was passed over more than `n` times: this is arithmetic, not a guess.
 fn passed_over(subject: &Subject) -> Option<Said> {
@@ -160,7 +163,13 @@ fn passed_over(subject: &Subject) -> Option<Said> {
             duration(idle_max),
             count(passed)
         ),
-        advice: "; it starves, and needs a fair lock or a hand-off".to_owned(),
+        advice: match lock.utilisation {
+            Some(held) if held >= NEARLY_ALWAYS => {
+                "; it starves where the lock is held nearly all the time: hold it for less first"
+            }
+            _ => "; it starves, and needs a fair lock or a hand-off",
+        }
+        .to_owned(),
         evidence: with_wait(
             wait,
             &[

@@ -157,6 +157,9 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
     })
 }
 
+/// Code that ended a smaller share of the waiting is not the one to change.
+const MUCH: f64 = 0.2;
+
 /// What to do about a lock of which only the waits and wakeups are seen.
 fn passing(lock: &Lock) -> Option<String> {
     let first = lock.ended_by.first()?;
@@ -172,6 +175,8 @@ fn passing(lock: &Lock) -> Option<String> {
         format!(
             "{share} of the waiting ended when {code} released it: hold it for less there, or split it"
         )
+    } else if first.share < MUCH {
+        "threads pass it on as they do a lock, and no code did that for much of the waiting: share less".to_owned()
     } else {
         format!(
             "threads pass it on as they do a lock, and {share} of the waiting ended when {code} passed it on: let it have \

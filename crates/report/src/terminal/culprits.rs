@@ -5,7 +5,8 @@ use crate::code::{base, line};
 use crate::findings::cause;
 use crate::rows;
 use crate::run::{
-    Blamed, BlamedKind, Frame, GAINS, IdleCause, Kind, Lock, Process, RankedBy, RunReport, Source,
+    Blamed, BlamedKind, Class, Frame, GAINS, IdleCause, Kind, Lock, Process, RankedBy, RunReport,
+    Source,
 };
 use std::collections::HashSet;
 use uncontended_figures as figures;
@@ -131,7 +132,7 @@ pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
     let waited_ns = contended_ns(report);
     let of_run = waited_ns as f64 / report.wall_ns.max(1) as f64;
     if of_run < GAINS {
-        return Some(format!(
+        return (unknown_ns(report) < waited_ns).then(|| format!(
             "All waiting at these locks is {}, {} of the run: without it, the run would be shorter by that at most.",
             figures::duration(waited_ns),
             figures::percent(of_run)
@@ -219,6 +220,15 @@ fn contended_ns(report: &RunReport) -> u64 {
     of.fold(0, |sum: u64, lock| {
         sum.saturating_add(lock.wait_ns.as_ref().map_or(0, |wait| wait.total))
     })
+}
+
+/// The waiting at what may be locks too.
+fn unknown_ns(report: &RunReport) -> u64 {
+    let locks = report.processes.iter().flat_map(|process| &process.locks);
+    let waits = locks.filter(|lock| lock.class == Class::Unknown);
+    waits
+        .filter_map(|lock| lock.wait_ns.as_ref())
+        .fold(0, |sum, wait| sum.saturating_add(wait.total))
 }
 
 /// A larger share without a culprit is said.

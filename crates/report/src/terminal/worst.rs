@@ -86,7 +86,7 @@ pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
         format!("who made threads wait for #{id} was not seen: another process, or code that is not observed")
     });
     let lines = sides.iter().filter_map(|(how, places)| line(how, places));
-    let woken = lock.woken.map(|woken| parts(id, woken));
+    let woken = lock.woken.and_then(|woken| parts(id, woken));
     lines.chain(unseen).chain(died(lock)).chain(woken).collect()
 }
 
@@ -113,12 +113,14 @@ fn died(lock: &Lock) -> Option<String> {
 }
 
 /// How long its waiters were not woken, and how long they were woken but did not run.
-fn parts(id: u64, woken: Woken) -> String {
+fn parts(id: u64, woken: Woken) -> Option<String> {
     let Woken { not_woken_ns, not_scheduled_ns } = woken;
     let [before, after] = [not_woken_ns, not_scheduled_ns].map(figures::duration);
-    format!(
-        "waits for #{id} that were woken: {before} until the wakeup, {after} from it until they ran"
-    )
+    (not_woken_ns > 0 || not_scheduled_ns > 0).then(|| {
+        format!(
+            "waits for #{id} that were woken: {before} until the wakeup, {after} from it until they ran"
+        )
+    })
 }
 
 fn longest_idle(row: &Row, options: &Options, paint: Paint) -> String {
