@@ -1,24 +1,30 @@
 //! Ending a measurement when the user asks for it: the running command is killed, and the verdict so far survives.
 //!
 //! # Contract
-//! After [`install`] the first SIGINT, SIGTERM or SIGHUP is recorded and kills the process group set by [`follow`]; the
-//! second one kills that group and then this process, as if there were no handler. If a signal arrives between the
+//! After [`install`] the first SIGINT, SIGTERM or SIGHUP is recorded and kills the process group set by [`follow`]; a
+//! later one kills that group and then this process, as if there were no handler. One within [`TOGETHER_NS`] is the
+//! first one again: timeout(1) sends a signal to its command, and then to all of its own group. If a signal arrives between the
 //! start of a command and [`follow`], that command runs to its end. A signal that our caller ignores stays ignored.
 //! # State
-//! The handler writes `RECEIVED` once; the thread that runs commands writes `GROUP`. The handler reads both, in that
-//! thread or concurrently with it. Relaxed loads and stores of single words are enough, since neither carries other
+//! The handler writes `RECEIVED` and `FIRST_NS` once; the thread that runs commands writes `GROUP`. The handler reads
+//! all, in that thread or concurrently with it. Relaxed loads and stores of single words are enough, since neither carries other
 //! memory.
 //! # Invariants
-//! I1: the handler calls only async-signal-safe functions (`kill`, `signal`, `raise`) and accesses only the two words
-//!     above.
+//! I1: the handler calls only async-signal-safe functions (`kill`, `clock_gettime`, `signal`, `raise`) and accesses only
+//!     the words above.
 //! # Evidence
 //! `crates/cli/tests/decide_runner.rs`.
 
+use crate::clock;
 use std::io;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
 static GROUP: AtomicI32 = AtomicI32::new(0);
+static FIRST_NS: AtomicU64 = AtomicU64::new(0);
+
+/// Signals that arrive this close together are one request.
+const TOGETHER_NS: u64 = 500_000_000;
 
 extern "C" fn handler(signal: i32) {
     let group = GROUP.load(Ordering::Relaxed);
@@ -26,7 +32,10 @@ extern "C" fn handler(signal: i32) {
         // SAFETY: `kill` is async-signal-safe (I1); the group is that of a child that is not reaped yet.
         unsafe { libc::kill(-group, libc::SIGKILL) };
     }
-    if RECEIVED.swap(signal, Ordering::Relaxed) != 0 {
+    let now_ns = clock::monotonic_ns();
+    let kept = FIRST_NS.compare_exchange(0, now_ns, Ordering::Relaxed, Ordering::Relaxed);
+    let is_again = now_ns.saturating_sub(kept.map_or_else(|first| first, |_| now_ns)) > TOGETHER_NS;
+    if RECEIVED.swap(signal, Ordering::Relaxed) != 0 && is_again {
         die_by(signal);
     }
 }

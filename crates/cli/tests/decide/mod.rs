@@ -76,7 +76,8 @@ fn said(output: Output) -> Said {
 /// Interrupts `child` as a user would, and returns its output and the signal that ended it. Uses SIGTERM: a shell that
 /// runs the tests in the background makes them ignore SIGINT.
 pub(crate) fn interrupt(mut child: Child) -> (String, Option<i32>) {
-    let line = format!("kill -TERM {}", child.id());
+    // Twice, as timeout(1) does: its command, and then all of its own group.
+    let line = format!("kill -TERM {0} && {{ kill -TERM {0} || true; }}", child.id());
     assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());
     let status = child.wait().unwrap();
     let mut out = String::new();

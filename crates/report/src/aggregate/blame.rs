@@ -172,7 +172,7 @@ pub(super) fn held_in_parts(
     Division { blame: Some(blame), held_by, followed, ..Division::default() }
 }
 
-/// Fewer passes than this may be chance: a thread that was told to begin is told to end by the one that began it.
+/// Fewer passes than this may be chance: a thread that lets another begin may also let it end.
 const PASSES: u64 = 3;
 
 /// The same for what no thread holds: a wait is ended by another thread, by its deadline, or by nothing that was seen.
