@@ -3,14 +3,15 @@
 //! # Contract
 //! After [`install`] the first SIGINT, SIGTERM or SIGHUP is recorded and kills the process group set by [`follow`]; a
 //! later one kills that group and then this process, as if there were no handler. One within [`TOGETHER_NS`] is the
-//! first one again: timeout(1) sends a signal to its command, and then to all of its own group. If a signal arrives between the
-//! start of a command and [`follow`], that command runs to its end. A signal that our caller ignores stays ignored.
+//! first one again: timeout(1) sends a signal to its command, and then to all of its own group. If a signal arrives
+//! between the start of a command and [`follow`], that command runs to its end. A signal that our caller ignores stays
+//! ignored.
 //! # State
 //! The handler writes `RECEIVED` and `FIRST_NS` once; the thread that runs commands writes `GROUP`. The handler reads
-//! all, in that thread or concurrently with it. Relaxed loads and stores of single words are enough, since neither carries other
-//! memory.
+//! all, in that thread or concurrently with it. Relaxed loads and stores of single words are enough, since neither
+//! carries other memory.
 //! # Invariants
-//! I1: the handler calls only async-signal-safe functions (`kill`, `clock_gettime`, `signal`, `raise`) and accesses only
+//! I1: the handler calls only async-signal-safe functions (`kill`, `clock_gettime`, `signal`, `raise`) and uses only
 //!     the words above.
 //! # Evidence
 //! `crates/cli/tests/decide_runner.rs`.

@@ -119,9 +119,7 @@ pub(crate) fn notes(report: &RunReport) -> impl Iterator<Item = String> {
 
 /// Why culprits are ranked by waiting, in a sentence; or how little there is to gain from any of them.
 pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
-    if shown(report).next().is_none() {
-        return None;
-    }
+    shown(report).next()?;
     if report.ranked_by == RankedBy::Gain {
         return Some(
             "Gains are upper bounds, estimated for holds that take no time and events in the same order. A run of fixed \
