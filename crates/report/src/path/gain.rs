@@ -3,9 +3,9 @@
 //! # Contract
 //! [`gain`] computes when each wait would have ended if the holds of some code had taken no time, all else in the order
 //! recorded: a wait ends when its thread waits for it and the thread that ends it has got there, whichever is later; so
-//! does the joining of a thread, if it had ended before too.
-//! So the gain is never more than the path's time in these holds. It is an upper bound for changes of these holds only
-//! as far as the order stays: what would wait then, and did not wait now, is not in the record.
+//! does the joining of a thread, if it had ended before too. So the gain is never more than the path's time in these
+//! holds. It is an upper bound for changes of these holds only as far as the order stays: what would wait then, and did
+//! not wait now, is not in the record.
 
 use super::{History, Thread};
 use std::collections::HashSet;

@@ -113,12 +113,12 @@ fn in_their_way(report: &RunReport, locks: &[u64]) -> Option<String> {
 
 /// What is said below the culprits.
 pub(crate) fn notes(report: &RunReport) -> impl Iterator<Item = String> {
-    let of_all = [for_cpu(report), unseen(report), why_by_waiting(report)];
+    let of_all = [for_cpu(report), unseen(report), about_ranking(report)];
     of_all.into_iter().flatten()
 }
 
-/// Why culprits are ranked by waiting, in a sentence; or how little there is to gain from any of them.
-pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
+/// What the ranking of the culprits says, in a sentence: what gains are, or why they are ranked by waiting.
+pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
     shown(report).next()?;
     if report.ranked_by == RankedBy::Gain {
         return Some(
@@ -127,12 +127,14 @@ pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
                 .into(),
         );
     }
-    let waited_ns = contended_ns(report);
-    let of_run = waited_ns as f64 / report.wall_ns.max(1) as f64;
+    let contended_ns = contended_ns(report);
+    let of_run = contended_ns as f64 / report.wall_ns.max(1) as f64;
     if of_run < GAINS {
-        return (unknown_ns(report) < waited_ns).then(|| format!(
+        // What is of unknown class may be locks too.
+        let unknown_ns = waited_ns(report, |class| class == Class::Unknown);
+        return (unknown_ns < contended_ns).then(|| format!(
             "All waiting at these locks is {}, {} of the run: without it, the run would be shorter by that at most.",
-            figures::duration(waited_ns),
+            figures::duration(contended_ns),
             figures::percent(of_run)
         ));
     }
@@ -163,7 +165,7 @@ pub(crate) fn why_by_waiting(report: &RunReport) -> Option<String> {
              says nothing of a run of fixed length, or of threads that run until a flag is set."
         ));
     }
-    Some(if taken.is_of_wakeups() && mean_wait_ns(report) < SHORT_NS {
+    Some(if taken.is_of_wakeups() && mean_wait_ns(report) < WAKEUP_NS {
         "Ranked by waiting: with waits as short as these, sleeping and waking may cost more than the holds.".into()
     } else if taken.is_of_wakeups() {
         format!(
@@ -201,9 +203,6 @@ fn without_path(report: &RunReport) -> &'static str {
     }
 }
 
-/// Waits are short, next to what it takes to sleep and be woken, if their mean is below this.
-const SHORT_NS: u64 = 100_000;
-
 /// The mean wait at the locks that culprits are of.
 fn mean_wait_ns(report: &RunReport) -> u64 {
     let locks = report.processes.iter().flat_map(|process| &process.locks);
@@ -213,20 +212,14 @@ fn mean_wait_ns(report: &RunReport) -> u64 {
 
 /// The waiting of all threads at the locks that culprits are of.
 fn contended_ns(report: &RunReport) -> u64 {
-    let locks = report.processes.iter().flat_map(|process| &process.locks);
-    let of = locks.filter(|lock| lock.class.is_caused_by_holders());
-    of.fold(0, |sum: u64, lock| {
-        sum.saturating_add(lock.wait_ns.as_ref().map_or(0, |wait| wait.total))
-    })
+    waited_ns(report, Class::is_caused_by_holders)
 }
 
-/// The waiting at what may be locks too.
-fn unknown_ns(report: &RunReport) -> u64 {
+/// The waiting of all threads at locks of these classes.
+fn waited_ns(report: &RunReport, is_asked: fn(Class) -> bool) -> u64 {
     let locks = report.processes.iter().flat_map(|process| &process.locks);
-    let waits = locks.filter(|lock| lock.class == Class::Unknown);
-    waits
-        .filter_map(|lock| lock.wait_ns.as_ref())
-        .fold(0, |sum, wait| sum.saturating_add(wait.total))
+    let waits = locks.filter(|lock| is_asked(lock.class)).filter_map(|lock| lock.wait_ns.as_ref());
+    waits.fold(0, |sum: u64, wait| sum.saturating_add(wait.total))
 }
 
 /// A larger share without a culprit is said.
