@@ -191,9 +191,9 @@ const ALL_HOLDS: &str = "\
 
 /// Programs all of whose holders are seen.
 const KNOWN: &str = "\
-    barger blame_convoy blame_gives_up blame_many_waiters blame_one_long blame_rwlock blame_rwlock_timed \
-    blame_signals blame_turns blame_two_holders blame_wrapped conditions free_but_off_cpu held_for_life holder_sleeps \
-    passed_on readers_starve_writer waiters_in_turn";
+    barger blame_convoy blame_gives_up blame_many_places blame_many_waiters blame_one_long blame_rwlock \
+    blame_rwlock_timed blame_signals blame_turns blame_two_holders blame_wrapped conditions free_but_off_cpu \
+    held_for_life holder_sleeps passed_on readers_starve_writer waiters_in_turn";
 
 /// Rows of which more than 5 % of at least 10 ms of waiting is blamed on nothing, with their blame. What a busy machine
 /// adds to a call (a tenth of a millisecond, say) is more than that of less.
@@ -269,13 +269,14 @@ macro_rules! programs {
 }
 
 programs! {
-    address_reuse annotated barger barrier_rounds blame_convoy blame_dies blame_gives_up blame_one_long blame_rwlock
-    blame_rwlock_timed blame_signals blame_turns blame_two_holders blame_wrapped c11 cancelled_in_semaphore
-    cancelled_mid_wait conditions constructor_waits coroutine fork_held fork_in_wait forked_bare free_but_off_cpu
-    full_record futex held_for_life holder_sleeps late_destructors many many_keys no_frame_information own_close
-    own_malloc parked_workers passed_on plugin quiet_release readers_starve_writer same_results sandbox semaphore_lock
-    semaphore_pool signal_handler_locks signal_jumps_out signal_many_locks signals_in_a_row slept small_stack
-    spin_and_barrier timed_out trylock_loop types vfork_exec wait_moves waiters_in_turn way_back
+    address_reuse annotated barger barrier_rounds blame_convoy blame_dies blame_gives_up blame_many_places
+    blame_one_long blame_rwlock blame_rwlock_timed blame_signals blame_turns blame_two_holders blame_wrapped c11
+    cancelled_in_semaphore cancelled_mid_wait conditions constructor_waits coroutine fork_held fork_in_wait
+    forked_bare free_but_off_cpu full_record futex held_for_life holder_sleeps late_destructors many many_keys
+    no_frame_information own_close own_malloc parked_workers passed_on plugin quiet_release readers_starve_writer
+    same_results sandbox semaphore_lock semaphore_pool signal_handler_locks signal_jumps_out signal_many_locks
+    signals_in_a_row slept small_stack spin_and_barrier timed_out trylock_loop types vfork_exec wait_moves
+    waiters_in_turn way_back
 }
 
 #[test]

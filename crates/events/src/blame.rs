@@ -9,8 +9,9 @@
 //! and the time between the call and the arrival.
 //! # State
 //! `Cell::site` is the stack of the current hold's acquisition. `Cell::caused` lists at most [`SITES`] sites, then as
-//! many by the inner frames of their stacks alone, and one entry for all others. A site with more waiting than the
-//! least of them takes its place. `Lock::began` is when the hold began that the last release with a timestamp ended.
+//! many by the two inner frames of their stacks alone, as many by the innermost, and one entry for all others. A site
+//! with more waiting than the least of them takes its place. `Lock::began` is when the hold began that the last release
+//! with a timestamp ended.
 //! # Invariants
 //! I1: only its own thread writes a cell and its list.
 //! I2: no piece of a wait is booked twice. A releaser stores its time in `Lock::wanted_at` before it reads the list; a
@@ -218,17 +219,20 @@ fn entry(recorder: &Recorder, cell: &Cell, key: Key, wait: u64) -> Option<&'stat
     let most = if is_wait(key) { WAITED_SITES } else { SITES };
     let entries = recorder.arena.list::<Caused>(&cell.caused).map(|(_, entry)| key_of(entry));
     let alike = entries.filter(|&of| of.0 != 0 && is_wait(of) == is_wait(key));
-    match alike.count() {
-        count if count < most => make(recorder, cell, key),
-        count => {
-            let inner = (stacks::inner(recorder, key.0), stacks::inner(recorder, key.1));
-            match find(recorder, cell, inner) {
-                None if count < 2 * most => make(recorder, cell, inner),
-                None => taken_over(recorder, cell, inner, wait),
-                found => found,
-            }
+    let count = alike.count();
+    if count < most {
+        return make(recorder, cell, key);
+    }
+    let inner =
+        |frames| (stacks::inner(recorder, key.0, frames), stacks::inner(recorder, key.1, frames));
+    for (frames, most) in [(2, 2 * most), (1, 3 * most)] {
+        match find(recorder, cell, inner(frames)) {
+            None if count < most => return make(recorder, cell, inner(frames)),
+            None => {}
+            found => return found,
         }
     }
+    taken_over(recorder, cell, inner(1), wait)
 }
 
 /// Of a full list, the entry of the site with the least waiting, if that is less than `wait`: it becomes that of `key`,

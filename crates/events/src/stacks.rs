@@ -56,21 +56,19 @@ pub fn enter(recorder: &Recorder, frames: &[u64]) -> u32 {
     0
 }
 
-/// The frames that tell stacks apart where there is no room for all: what took the lock, or wraps it, and its caller.
-const INNER: usize = 2;
-
-/// The number of the stack of its inner frames. A marker stays as it is.
+/// The number of the stack of its inner frames alone, at most two: where there is no room to tell all stacks apart,
+/// what took the lock or wraps it, and its caller. A marker stays as it is.
 #[cold]
-pub(crate) fn inner(recorder: &Recorder, number: u32) -> u32 {
+pub(crate) fn inner(recorder: &Recorder, number: u32, frames: usize) -> u32 {
     if number == 0 || number >= WOKEN_INTO {
         return number;
     }
     let stack: &Stack = recorder.arena.at(number);
-    if stack.count.load(Relaxed) as usize <= INNER {
+    if stack.count.load(Relaxed) as usize <= frames {
         return number;
     }
-    let frames: [u64; INNER] = std::array::from_fn(|nth| stack.frames[nth].load(Relaxed));
-    enter(recorder, &frames)
+    let inner: [u64; 2] = std::array::from_fn(|nth| stack.frames[nth].load(Relaxed));
+    enter(recorder, &inner[..frames])
 }
 
 /// Writes a stack that is not in the index yet.

@@ -10,8 +10,8 @@
 
 use crate::histogram::FINE;
 use crate::layout::{
-    self, BUILD_ID, Caused, Cell, Cold, Extreme, FRAMES, HEADER_UNITS, Header, Lock, Module,
-    Process, SITES, Stack, Thread, UNIT, Unit, WaiterList,
+    self, BUILD_ID, Caused, Cell, Cold, ENTRIES, Extreme, FRAMES, HEADER_UNITS, Header, Lock,
+    Module, Process, Stack, Thread, UNIT, Unit, WaiterList,
 };
 use crate::records::{CausedRecord, CellRecord, LockRecord, ProcessRecord, ThreadRecord};
 use crate::setup::Setup;
@@ -244,7 +244,7 @@ impl Writer {
 
     /// At most as many as a reader takes.
     fn caused(&mut self, head: usize, all: &[CausedRecord], stacks: &Numbers) {
-        for caused in all.iter().take(SITES + 1) {
+        for caused in all.iter().take(ENTRIES) {
             let (at, _) = self.entry(size_of::<Caused>(), head, offset_of!(Caused, next));
             self.put(at + offset_of!(Caused, stack), named(stacks, caused.stack));
             self.put_wide(at + offset_of!(Caused, wait), caused.wait);

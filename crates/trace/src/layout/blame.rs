@@ -2,13 +2,13 @@
 
 use uncontended_atomic::{AtomicU32, AtomicU64};
 
-/// Sites of one cell that made others wait with entries of their own. As many entries are for the others by the inner
-/// frames of their stacks, and one for the rest.
+/// Sites of one cell that made others wait with entries of their own. As many entries are for the others by the two
+/// inner frames of their stacks, as many by the innermost, and one for the rest.
 pub const SITES: usize = 32;
 /// The same of the sites where its thread waited.
 pub const WAITED_SITES: usize = 16;
 /// The most entries of a cell.
-pub const ENTRIES: usize = 2 * SITES + 1 + 2 * WAITED_SITES + 1;
+pub const ENTRIES: usize = 3 * SITES + 1 + 3 * WAITED_SITES + 1;
 /// Holds of a mutex that its list of recent holds keeps: one bit each in a word.
 pub const RECENT: usize = 64;
 /// Waits for a read-write lock that are kept until the holds that they fell into end.
