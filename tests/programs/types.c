@@ -11,6 +11,7 @@ static void typed(pthread_mutex_t *mutex, int type, int robust, int protocol) {
 }
 
 static pthread_mutex_t recursive, checking, robust, inheriting;
+static pthread_rwlock_t writing = PTHREAD_RWLOCK_INITIALIZER;
 
 static void *die_holding(void *unused) {
     pthread_mutex_lock(&robust);
@@ -44,7 +45,15 @@ int main(void) {
     pthread_join(start(unlock_a_strangers, NULL), NULL);
     REQUIRE(pthread_mutex_unlock(&checking) == 0);
     expect("mutex", &checking, "acquisitions = 1");
+    expect("mutex", &checking, "blocked = 0");
     expect("mutex", &checking, "hold_ns.count = 1");
+
+    REQUIRE(pthread_rwlock_wrlock(&writing) == 0);
+    REQUIRE(pthread_rwlock_wrlock(&writing) == EDEADLK);
+    REQUIRE(pthread_rwlock_rdlock(&writing) == EDEADLK);
+    REQUIRE(pthread_rwlock_unlock(&writing) == 0);
+    expect("rwlock-write", &writing, "acquisitions = 1");
+    expect("rwlock-write", &writing, "blocked = 0");
 
     typed(&robust, PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_NONE);
     pthread_join(start(die_holding, NULL), NULL);

@@ -347,6 +347,17 @@ impl<S: Site> Blocked<S> {
         self.acquired();
     }
 
+    /// The call failed since its own thread holds the lock (EDEADLK): that was no wait, and no other hold can have
+    /// ended meanwhile.
+    pub fn refused(self) {
+        let Blocked { at, row, wait } = self;
+        if at.is_here() {
+            let busy = at.begin();
+            wait.give_up(at.recorder(), row.lock);
+            drop(busy);
+        }
+    }
+
     /// The wait ended without the lock: its time ran out, or it was interrupted or cancelled.
     pub fn gave_up(self) {
         let Blocked { at, row, wait } = self;

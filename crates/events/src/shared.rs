@@ -129,6 +129,14 @@ fn end_wait(at: impl Site, rows: Rows, wait: Option<Wait>, was_free: bool, now: 
     drop(busy);
 }
 
+/// The call failed since its own thread holds the lock (EDEADLK): that was no wait.
+#[cold]
+pub fn refused(at: impl Site, rows: Rows, wait: Wait) {
+    let busy = at.begin();
+    wait.give_up(at.recorder(), rows.state.lock);
+    drop(busy);
+}
+
 /// A wait ended without the lock. `readers`: the readers' row, if there is one.
 #[cold]
 pub fn gave_up(at: impl Site, rows: Rows, wait: Wait, readers: Option<Row>) {

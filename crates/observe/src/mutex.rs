@@ -13,7 +13,7 @@ use crate::here;
 use crate::host::{self, Object};
 use crate::local::{Here, current};
 use crate::sharing;
-use libc::{EBUSY, EOWNERDEAD, c_int, c_void, timespec};
+use libc::{EBUSY, EDEADLK, EOWNERDEAD, c_int, c_void, timespec};
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
 use uncontended_events::events;
 use uncontended_events::generations;
@@ -61,15 +61,14 @@ fn wait(mutex: *mut Object, caller: Caller, limit: Limit, lock: impl Fn() -> c_i
     if at.is_here() {
         had(at.recorder(), row.lock, unseen);
     }
+    match result {
+        0 => blocked.acquired(),
+        EOWNERDEAD => blocked.inherited(),
+        EDEADLK => blocked.refused(),
+        _ => blocked.gave_up(),
+    }
     if is_ours(result) {
-        if result == EOWNERDEAD {
-            blocked.inherited()
-        } else {
-            blocked.acquired()
-        }
         at.took(row, limit == Limit::Never);
-    } else {
-        blocked.gave_up();
     }
     result
 }

@@ -79,11 +79,13 @@ fn acquire(
         return result;
     }
     had(at.recorder(), rows.state.lock, unseen);
-    if result == 0 {
-        shared::acquired(at, rows, Some(waiting));
-        at.took(rows.mine, limit == Limit::Never);
-    } else {
-        shared::gave_up(at, rows, waiting, readers_seen(at, lock, caller));
+    match result {
+        0 => {
+            shared::acquired(at, rows, Some(waiting));
+            at.took(rows.mine, limit == Limit::Never);
+        }
+        EDEADLK => shared::refused(at, rows, waiting),
+        _ => shared::gave_up(at, rows, waiting, readers_seen(at, lock, caller)),
     }
     result
 }
@@ -115,6 +117,7 @@ fn acquire_summed(
     let result = wait();
     match result {
         0 => blocked.acquired(),
+        EDEADLK => blocked.refused(),
         _ => blocked.gave_up(),
     }
     result
