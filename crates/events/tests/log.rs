@@ -102,6 +102,37 @@ fn of_holds_for_which_no_thread_waited_the_long_ones_are_kept() {
     assert_eq!(kept(at.recorder), (0, vec![hold]));
 }
 
+/// Of a pool of two permits: one holder's waiter gets the other's permit.
+#[test]
+fn of_permits_those_are_kept_during_which_a_thread_waited() {
+    let [first, second, waiter] = threads(3);
+    let rows = [first, second, waiter].map(|at| row(at, kind::SEMAPHORE));
+    let gives_back = |at: At, row: Row, now: u64| {
+        at.set(now);
+        events::permit_back(at, row);
+        events::release(at, row, || true, || 0);
+    };
+    for (at, row, now) in [(first, rows[0], 100), (second, rows[1], 110)] {
+        at.set(now);
+        events::acquired(at, row);
+    }
+    waiter.set(130);
+    let blocked = Blocked::begin(waiter, rows[2]);
+    gives_back(second, rows[1], 200);
+    waiter.set(210);
+    blocked.acquired();
+    gives_back(first, rows[0], 300);
+    gives_back(waiter, rows[2], 310);
+    let holds = |at: At| {
+        let all = kept(at.recorder).1;
+        let holds = all.into_iter().filter(|kept| kept.what == logged::HOLD);
+        holds.map(|hold| (hold.times, hold.stack)).collect::<Vec<_>>()
+    };
+    assert_eq!(holds(first), [((100, 300), 1)], "a thread waited, and was served by another");
+    assert_eq!(holds(second), [((110, 200), 2)], "a thread waited until the end");
+    assert_eq!(holds(waiter), [], "no thread has waited since it began");
+}
+
 #[test]
 fn a_wakeup_is_named_by_its_thread_unless_it_came_before_the_wait() {
     let [waker, waiter] = threads(1);

@@ -132,8 +132,11 @@ pub(crate) unsafe extern "C-unwind" fn post(semaphore: *mut Object, caller: Call
         1 if is_owner => {}
         _ => mark(row, crossed::SEVERAL),
     }
-    if row.lock.crossed.load(Relaxed) != 0 {
+    let crossed = row.lock.crossed.load(Relaxed);
+    if crossed == crossed::SEVERAL {
         events::permit_back(at, row);
+    }
+    if crossed != 0 {
         events::ends(at, row.lock, woken::ONE);
     }
     events::release(at, row, || true, post)
