@@ -9,7 +9,7 @@ use crate::here;
 use crate::host::{self, Object};
 use crate::local::Here;
 use crate::sharing;
-use libc::{CLOCK_REALTIME, EBUSY, c_int, c_void, timespec};
+use libc::{CLOCK_REALTIME, EBUSY, EDEADLK, c_int, c_void, timespec};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::shared::{self, Rows};
 use uncontended_events::sharing::{had, unseen};
