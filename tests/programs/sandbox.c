@@ -25,8 +25,11 @@ static void *second(void *unused) {
 /* Opening, reading other memory, processes and the like end the process; what threads and stdio need is allowed. */
 static void shut(void) {
     static const int forbidden[] = {
-        SYS_open, SYS_openat, SYS_process_vm_readv, SYS_process_vm_writev, SYS_ptrace, SYS_socket, SYS_execve, SYS_kill,
-        SYS_readlink, SYS_getrusage, SYS_pipe2, SYS_memfd_create,
+        SYS_openat, SYS_process_vm_readv, SYS_process_vm_writev, SYS_ptrace, SYS_socket, SYS_execve, SYS_kill,
+        SYS_getrusage, SYS_pipe2, SYS_memfd_create,
+#ifdef SYS_open /* Not in Linux's generic table of system calls. */
+        SYS_open, SYS_readlink,
+#endif
     };
     enum { COUNT = sizeof forbidden / sizeof forbidden[0] };
     struct sock_filter code[1 + 2 * COUNT + 1];

@@ -52,6 +52,13 @@ pub(crate) const AARCH64: Need = Need {
     otherwise: "no qemu-aarch64, cross compiler or Rust target",
 };
 
+/// The kernel starts such programs by an emulator that the environment of theirs does not change.
+pub(crate) const AARCH64_PROGRAMS: Need = Need {
+    have: r#"[ "$(uname -m)" = x86_64 ] && have qemu-aarch64-static aarch64-linux-gnu-gcc && rustup target add aarch64-unknown-linux-gnu"#,
+    get: "debian qemu-user-static gcc-aarch64-linux-gnu libc6-dev-arm64-cross && rustup target add aarch64-unknown-linux-gnu",
+    otherwise: "no qemu-aarch64-static, cross compiler or Rust target",
+};
+
 pub(crate) const CARGO_FUZZ: Need = Need {
     have: "have cargo-fuzz && rustc +nightly --version",
     get: "cargo install -q cargo-fuzz --locked && rustc +nightly --version",

@@ -1,7 +1,8 @@
 //! The list of steps. Whatever is added to CI is a line here.
 
 use super::needs::{
-    AARCH64, CARGO_FUZZ, DEBOOTSTRAP, MDBOOK, MIRI, OLDEST, REAL_PROGRAMS, RUST_SRC,
+    AARCH64, AARCH64_PROGRAMS, CARGO_FUZZ, DEBOOTSTRAP, MDBOOK, MIRI, OLDEST, REAL_PROGRAMS,
+    RUST_SRC,
 };
 use super::step::{Step, step};
 use std::path::Path;
@@ -210,7 +211,7 @@ emulated() { cargo "$1" --target aarch64-unknown-linux-gnu "${@:2}"; }
             10,
             "test -p uncontended-fence -p uncontended-wait --tests",
         ),
-        emulated("AArch64 build of unc and its observer", 12, "build -p uncontended-cli --bin unc"),
+        step("AArch64 under qemu: the ground truth", 20, ".ci/aarch64").needs(&AARCH64_PROGRAMS),
     ]
 }
 
