@@ -8,10 +8,12 @@
 //! why. Names that a trace kept come first. Compressed sections, split DWARF, shared debug information (`dwz`) and
 //! `.gnu_debugdata` ([`mini`]) are supported.
 
+mod calls;
 mod find;
 mod mini;
 mod wanted;
 
+use calls::Callee;
 use find::{Places, Source};
 use object::read::{Object, ObjectSegment};
 use std::collections::{BTreeSet, HashMap};
@@ -129,25 +131,26 @@ impl ElfSymbols {
         kept
     }
 
-    /// The function of a module to which the call before `address` goes, if a symbol of it begins there. Calls of other
-    /// modules go through a table, where no symbol begins. The code is in the module's own file alone.
+    /// The function to which the call before `address` goes: of the module, if a symbol begins there, or of another,
+    /// which is not known. Where in it the program was is not known either.
     fn called_at(&mut self, wanted: &Wanted, address: u64) -> Option<Frame> {
-        const CALL: u64 = 5; // An opcode, and the distance from the next instruction.
-        if cfg!(not(target_arch = "x86_64")) {
-            return None;
+        match calls::before(wanted, address)? {
+            Callee::At(target) => {
+                if !self.file(wanted).as_ref().as_ref().ok()?.has_symbol_at(target) {
+                    return None;
+                }
+                // The frames of an address are those of the byte before it.
+                let outer = self.look_up(wanted.clone(), target + 1).pop()?;
+                Some(Frame { line: None, ..outer })
+            }
+            Callee::Imported(name) => Some(Frame {
+                function: Some(addr2line::demangle_auto(name.into(), None).into_owned()),
+                file: None,
+                line: None,
+                module: None,
+                address: String::new(),
+            }),
         }
-        let code = find::code(wanted, address.checked_sub(CALL)?, CALL)?;
-        let (0xe8, distance) = code.split_first().map(|(&first, rest)| (first, rest))? else {
-            return None;
-        };
-        let distance = i32::from_le_bytes(distance.try_into().ok()?);
-        let target = address.wrapping_add_signed(distance.into());
-        if !self.file(wanted).as_ref().as_ref().ok()?.has_symbol_at(target) {
-            return None;
-        }
-        // The frames of an address are those of the byte before it. Where in the function it was is not known.
-        let outer = self.look_up(wanted.clone(), target + 1).pop()?;
-        Some(Frame { line: None, ..outer })
     }
 
     fn look_up(&mut self, wanted: Wanted, address: u64) -> Vec<Frame> {

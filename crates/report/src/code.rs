@@ -11,12 +11,15 @@
 use crate::run::{Frame, Kind, Like};
 
 /// Modules; the last two are the preloaded observer, where the kernel sees it.
-const MODULES: [&str; 7] = [
+const MODULES: [&str; 10] = [
     "libc.so*",
     "libc-2*",
     "libpthread*",
     "libstdc++*",
     "libc++*",
+    "libgomp.so*",
+    "libomp.so*",
+    "libiomp5.so*",
     "observe-*-x86_64.so",
     "observe-*-aarch64.so",
 ];
@@ -126,7 +129,7 @@ const TAKES_INTERPRETER: [&str; 4] =
     ["take_gil", "PyEval_RestoreThread", "PyEval_Acquire*", "PyGILState_Ensure"];
 
 /// Parts of the names of functions that tell what a futex is used for.
-const LIKE: [(&str, Like); 9] = [
+const LIKE: [(&str, Like); 14] = [
     ("*condvar*", Like::Condition),
     ("*cond_*", Like::Condition),
     ("*waitcondition*", Like::Condition),
@@ -135,6 +138,12 @@ const LIKE: [(&str, Like); 9] = [
     ("*mutex*", Like::Mutex),
     ("*rwlock*", Like::Mutex),
     ("*rw_lock*", Like::Mutex),
+    // OpenMP.
+    ("gomp_critical*", Like::Mutex),
+    ("omp_set_*lock*", Like::Mutex),
+    ("__kmpc_critical*", Like::Mutex),
+    ("gomp_*", Like::Condition),
+    ("__kmp*", Like::Condition),
     // Locks park threads too, so this comes last.
     ("*park*", Like::Condition),
 ];

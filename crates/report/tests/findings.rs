@@ -534,7 +534,8 @@ fn unseen_waiting_is_the_first_finding() {
     let first = found(Some(0.5), 3_988 * MS).swap_remove(0);
     assert_eq!(first.lock, None);
     let words = "50.0 % of all futex waiting is in no row: its locks were not seen. The kernel's longest waits, seen or \
-                 not: 3.99 s at glibc's arena locks inside malloc, 4.00 ms at fflush a.c:7, 4.00 ms at glibc's own locks (malloc's arenas, stdio)";
+                 not: 3.99 s at glibc's arena locks inside malloc, 4.00 ms at fflush a.c:7, 4.00 ms at glibc's own locks (malloc's arenas, stdio). \
+                 `unc run --source kernel` shows each, and what ended it";
     assert_eq!(first.text, words);
     assert_eq!((first.wait_share, first.evidence["futex_wait_ns"]), (Some(0.2), 4e9));
     let says = |share, total_ns| found(share, total_ns)[0].lock.is_none();

@@ -91,6 +91,7 @@ impl Arguments {
             limit: self.limit,
             delay: None,
             every: self.every,
+            source: None,
             holds: Holds::None,
             lock_order: false,
             view: self.view.plan(),

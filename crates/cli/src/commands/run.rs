@@ -5,6 +5,7 @@ use crate::console::complain;
 use crate::run::load::LoadPlan;
 use crate::run::plan::{Plan, Refusal};
 use crate::run::session;
+use crate::run::source::Source;
 use crate::view::refuse_stdout;
 use clap::Args;
 use std::ffi::OsString;
@@ -33,6 +34,7 @@ Examples:
   unc run --lock-order -- ./program             which locks are taken in different orders?
   unc run --skip-frames 'mylock_*' -- ./program name locks by the code that calls mylock_…
   unc run --span handle_request -- ./server     what did its slowest calls wait for?
+  unc run --source kernel -- ./program          watch all futex waits from outside, with root
   unc run --trace run.unc -- ./program          keep the record for `unc report run.unc`
 
 The program keeps its own input, output, signals and file descriptors. Ctrl-C and kill are passed on to it; \
@@ -40,10 +42,19 @@ when it has ended, the report is printed; `unc help terms` explains its words. C
 not end.
 
 Not seen: async tasks, locks of the kernel, and programs that are running already (see `unc attach`). Of statically linked \
-programs and Go, the kernel sees the futex waits, with root.
+programs, Go and OpenMP, the kernel sees the futex waits, with root.
 
 Exit status: the program's own, or with --load the load's; 128 + N if signal N ended it; 127 not found; 126 not executable; \
 125 if `unc` failed (also if the program exited with 0 but an output file could not be written).";
+
+/// What `--source` takes.
+#[derive(Debug, Clone, Copy, PartialEq, clap::ValueEnum)]
+enum SourceName {
+    /// By the observer: the C library's locks, their holders and how long they hold them
+    Preload,
+    /// By the kernel: all futex waits, and what ended them (needs root)
+    Kernel,
+}
 
 /// Run a program and report how long its threads waited for each lock, and why
 #[derive(Debug, Args)]
@@ -70,6 +81,9 @@ pub(crate) struct Arguments {
     /// Follow the calls of FUNCTION in the program: what the slowest 1 % waited for, and the median ones (needs root)
     #[arg(long, value_name = "FUNCTION")]
     span: Option<String>,
+    /// Watch from inside or from outside; by default the kernel watches what the observer cannot see, if it may
+    #[arg(long, value_name = "SOURCE")]
+    source: Option<SourceName>,
     /// Record how long locks are held for every hold, not only where a thread waited (a clock reading more per hold)
     #[arg(long)]
     all_holds: bool,
@@ -102,11 +116,19 @@ impl Arguments {
         let view = self.view.plan();
         let written = [&view.named()[..], &[("--trace", self.trace.as_deref())]].concat();
         refuse_stdout(&written, "stdout belongs to the program")?;
+        if self.source == Some(SourceName::Kernel) && (self.all_holds || self.lock_order) {
+            let remedy = "leave out --source, or --all-holds and --lock-order";
+            return Err(Failure::new("the kernel does not see how locks are held", remedy));
+        }
         Ok(Plan {
             command: self.command,
             limit: self.limit,
             delay: self.delay,
             every: self.every,
+            source: self.source.map(|source| match source {
+                SourceName::Preload => Source::Preload,
+                SourceName::Kernel => Source::Kernel,
+            }),
             holds: match (self.all_holds, self.no_hold) {
                 (true, _) => Holds::All,
                 (false, true) => Holds::None,

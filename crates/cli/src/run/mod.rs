@@ -12,6 +12,7 @@ mod program;
 mod record;
 pub(crate) mod reports;
 pub(crate) mod session;
+pub(crate) mod source;
 mod spans;
 pub(crate) mod supervise;
 pub(crate) mod threads;

@@ -2,6 +2,7 @@
 
 use super::load::LoadPlan;
 use super::record::Kinds;
+use super::source::Source;
 use crate::view::View;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,6 +21,8 @@ pub(crate) struct Plan {
     pub(crate) delay: Option<Duration>,
     /// How often to report what was recorded so far.
     pub(crate) every: Option<Duration>,
+    /// From where to watch; as the program needs it, if none.
+    pub(crate) source: Option<Source>,
     /// Which holds to record.
     pub(crate) holds: Holds,
     /// Whether to record which locks are held while another is taken.

@@ -7,6 +7,7 @@ use super::output::Output;
 use super::program::{self, Missing, Obstacle};
 use super::record::{Kinds, Record};
 use super::reports::Reports;
+use super::source;
 use super::supervise::{self, Schedule};
 use super::threads::ThreadWatch;
 use super::watches::Watches;
@@ -21,7 +22,7 @@ use std::fs::File;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use uncontended_attach::{Attach, Cannot, Seen};
+use uncontended_attach::Seen;
 use uncontended_decide::Failure;
 use uncontended_report::facts::{Facts, SeenFacts};
 use uncontended_sys::process::{self, Child, Image};
@@ -39,8 +40,10 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         Record::create(plan.kinds(), plan.delay.is_none()).map_err(|error| no_record(&error))?;
     let (library, cost_ns_per_pair) =
         library(plan.kinds()).map_err(|error| own("place the observer", &error))?;
-    let outside = obstacle.and_then(|obstacle| outside(&name.to_string_lossy(), obstacle));
-    let environment = environment(&library, &record);
+    let outside = source::outside(plan, &path, obstacle)?;
+    // Of a program that the observer cannot be loaded into, it sees the children.
+    let is_preloaded = outside.is_none() || obstacle.is_some();
+    let environment = environment(is_preloaded.then_some((&library, &record)));
     let mut symbols = symbols(plan, &path);
     let mut watches = Watches::open(plan, &path, outside)?;
     let started_unix_s = now_unix_s();
@@ -187,29 +190,6 @@ pub(crate) fn now_unix_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
-/// Lets the kernel watch a program into which the observer cannot be loaded. If it may not, says in a line what it
-/// needs.
-fn outside(name: &str, obstacle: Obstacle) -> Option<Attach> {
-    let reason = obstacle.reason();
-    // The kernel has other tracepoints for the calls of 32-bit programs.
-    let watch = (obstacle != Obstacle::OtherMachine).then(Attach::new);
-    match watch {
-        Some(Ok(attach)) => {
-            eprintln!("unc: {name}: {reason}; the kernel watches its futex waits instead");
-            Some(attach)
-        }
-        Some(Err(cannot)) => {
-            let Cannot { cause, remedy } = cannot;
-            eprintln!("unc: {name} runs unobserved: {reason}; {cause}: {remedy}");
-            None
-        }
-        None => {
-            eprintln!("unc: {name} runs unobserved: {reason}");
-            None
-        }
-    }
-}
-
 fn facts_of(seen: &Seen, pid: u32) -> SeenFacts {
     let mut facts = SeenFacts::default();
     attach::add(&mut facts, seen, pid);
@@ -325,14 +305,18 @@ fn sanitizer_options() -> OsString {
 }
 
 /// Our environment, with the observer for the program, or for its children if the program itself cannot be observed.
-fn environment(library: &Library, record: &Record) -> Vec<CString> {
-    let ours = |name: &OsStr| name == "LD_PRELOAD" || name == Record::VARIABLE || name == SANITIZER;
-    let preload = library.preload(std::env::var_os("LD_PRELOAD").as_deref());
-    let variables = std::env::vars_os().filter(|(name, _)| !ours(name)).chain([
-        ("LD_PRELOAD".into(), preload),
-        (Record::VARIABLE.into(), record.path()),
-        (SANITIZER.into(), sanitizer_options()),
-    ]);
+fn environment(observer: Option<(&Library, &Record)>) -> Vec<CString> {
+    let set = observer.map(|(library, record)| {
+        [
+            ("LD_PRELOAD".into(), library.preload(std::env::var_os("LD_PRELOAD").as_deref())),
+            (Record::VARIABLE.into(), record.path()),
+            (SANITIZER.into(), sanitizer_options()),
+        ]
+    });
+    let set: Vec<(OsString, OsString)> = set.into_iter().flatten().collect();
+    let is_ours = |name: &OsString| set.iter().any(|(own, _)| own == name);
+    let variables: Vec<_> = std::env::vars_os().filter(|(name, _)| !is_ours(name)).collect();
+    let variables = variables.into_iter().chain(set);
     let joined = variables.map(|(mut variable, value)| {
         variable.push("=");
         variable.push(value);

@@ -10,7 +10,7 @@
 use super::mini::Mini;
 use super::wanted::{Wanted, hex};
 use addr2line::Loader;
-use object::read::{Object, ObjectSection, ObjectSegment, ReadCache};
+use object::read::{Object, ObjectSection, ReadCache};
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read};
@@ -140,7 +140,7 @@ fn relative(path: &Path) -> &Path {
 }
 
 /// An open file that is not a device or a pipe, which could block.
-fn regular(path: &Path) -> Result<(File, Metadata), String> {
+pub(super) fn regular(path: &Path) -> Result<(File, Metadata), String> {
     let unreadable = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => "the file is gone".to_owned(),
         _ => format!("the file cannot be read ({error})"),
@@ -193,20 +193,6 @@ fn checksum_of(path: &Path) -> Option<u32> {
         let step = |sum: u32, byte: &u8| sum >> 8 ^ TABLE[usize::from(sum as u8 ^ byte)];
         sum = room[..read].iter().fold(sum, step);
     }
-}
-
-/// Bytes of the code of a module, if its own file is still there.
-pub(super) fn code(wanted: &Wanted, address: u64, bytes: u64) -> Option<Vec<u8>> {
-    let (file, facts) = regular(Path::new(wanted.path())).ok()?;
-    let cache = ReadCache::new(file);
-    let object = object::File::parse(&cache).ok()?;
-    if wanted.differs(&object, &facts).is_some() {
-        return None;
-    }
-    let code = |segment: object::Segment<'_, '_, _>| {
-        segment.data_range(address, bytes).ok().flatten().map(<[u8]>::to_vec)
-    };
-    object.segments().find_map(code)
 }
 
 impl Source {

@@ -61,7 +61,8 @@ impl<'a> Stacks<'a> {
         let number = std::ptr::from_ref(image);
         let modules = self.modules.get(&number).map(Vec::as_slice).unwrap_or_default();
         let innermost = image.stacks[&stack].first();
-        if let Some(jumped) = innermost.and_then(|&at| callee(modules, self.symbols, at)) {
+        let jumped = innermost.and_then(|&at| callee(modules, self.symbols, at));
+        if let Some(jumped) = jumped.filter(|jumped| jumped.module.is_some()) {
             let called = self.called.get(&number).and_then(Option::as_ref);
             frames.splice(0..0, renamed(vec![jumped], called));
         }
@@ -76,10 +77,17 @@ impl<'a> Stacks<'a> {
         let modules = self.modules.entry(number).or_insert_with(|| by_start(image));
         let called = self.called.entry(number).or_insert_with(|| called(image, self.symbols));
         let mut frames = Vec::with_capacity(addresses.len());
-        for &address in addresses {
+        for (nth, &address) in addresses.iter().enumerate() {
             let named = self.named.entry((number, address));
             let name = || renamed(name(modules, self.symbols, address), called.as_ref());
             frames.extend_from_slice(named.or_insert_with(name));
+            // A function without a name, to which the one that was called jumped.
+            let unnamed = frames.last().filter(|frame| frame.function.is_none());
+            let caller = unnamed.and(addresses.get(nth + 1));
+            if let Some(jumped) = caller.and_then(|&at| callee(modules, self.symbols, at)) {
+                let module = jumped.module.or_else(|| frames.last()?.module.clone());
+                frames.push(Frame { module, ..jumped });
+            }
         }
         let ours = frames.iter().take_while(|frame| is_annotation(frame)).count();
         frames.drain(..ours);

@@ -64,7 +64,8 @@ pub(super) fn find(report: &RunReport) -> Option<Finding> {
     let is_part = |site: &&FutexSite| site.total_ns >= waited_ns / LEAST;
     let named: Vec<String> = sites.iter().filter(is_part).take(SITES).map(words).collect();
     let text = format!(
-        "{} of all futex waiting is in no row: its locks were not seen. The kernel's longest waits, seen or not: {}",
+        "{} of all futex waiting is in no row: its locks were not seen. The kernel's longest waits, seen or not: {}. \
+         `unc run --source kernel` shows each, and what ended it",
         percent(share),
         named.join(", ")
     );

@@ -1,0 +1,108 @@
+//! From where a program is watched: from inside, by the observer that is loaded into it, or by the kernel.
+//!
+//! # Contract
+//! The observer sees the C library's locks, who holds them and for how long; the kernel sees every futex wait, and who
+//! ended it. `--source` says which; else the kernel watches where the observer cannot be loaded, and programs that are
+//! linked with an OpenMP runtime, whose threads wait by system calls of its own. If it may not, a line says what it
+//! needs, and the observer does what it can.
+
+use super::plan::{Plan, Refusal};
+use super::program::Obstacle;
+use crate::attach;
+use object::{Object, ObjectSection};
+use std::path::Path;
+use uncontended_attach::{Attach, Cannot};
+use uncontended_trace::setup::Holds;
+
+/// From where a program is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    Preload,
+    Kernel,
+}
+
+/// The runtimes of gcc, clang and Intel's compilers.
+const OPENMP: [&str; 3] = ["libgomp.so", "libomp.so", "libiomp5.so"];
+
+/// Lets the kernel watch the program in `path`, if that is the way. `obstacle` is why the observer cannot.
+pub(crate) fn outside(
+    plan: &Plan,
+    path: &Path,
+    obstacle: Option<Obstacle>,
+) -> Result<Option<Attach>, Refusal> {
+    let name = plan.command[0].to_string_lossy();
+    // The kernel has other tracepoints for the calls of 32-bit programs.
+    let is_foreign = obstacle == Some(Obstacle::OtherMachine);
+    match (plan.source, obstacle) {
+        (Some(Source::Kernel), _) if !is_foreign => {
+            Attach::new().map(Some).map_err(|cannot| attach::failure(&cannot).into())
+        }
+        (source, Some(obstacle)) => {
+            let may_watch = source != Some(Source::Preload) && !is_foreign;
+            Ok(instead(&name, obstacle.reason(), may_watch.then(Attach::new)))
+        }
+        (None, None) if plan.holds == Holds::Waited && !plan.lock_order => {
+            Ok(openmp(path).and_then(|runtime| of_openmp(&name, &runtime)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The kernel, in place of an observer that cannot be loaded.
+fn instead(name: &str, reason: &str, watch: Option<Result<Attach, Cannot>>) -> Option<Attach> {
+    match watch {
+        Some(Ok(attach)) => {
+            eprintln!("unc: {name}: {reason}; the kernel watches its futex waits instead");
+            Some(attach)
+        }
+        Some(Err(Cannot { cause, remedy })) => {
+            eprintln!("unc: {name} runs unobserved: {reason}; {cause}: {remedy}");
+            None
+        }
+        None => {
+            eprintln!("unc: {name} runs unobserved: {reason}");
+            None
+        }
+    }
+}
+
+/// The kernel, for a program that uses this OpenMP runtime.
+fn of_openmp(name: &str, runtime: &str) -> Option<Attach> {
+    let reason = format!("its OpenMP runtime ({runtime}) waits by system calls of its own");
+    match Attach::new() {
+        Ok(attach) => {
+            eprintln!(
+                "unc: {name}: {reason}; the kernel watches all its futex waits (--source preload: \
+                 the C library's locks alone)"
+            );
+            Some(attach)
+        }
+        Err(Cannot { cause, remedy }) => {
+            eprintln!("unc: {name}: {reason}, which are not seen; {cause}: {remedy}");
+            None
+        }
+    }
+}
+
+/// The OpenMP runtime with which the program in `path` is linked.
+fn openmp(path: &Path) -> Option<String> {
+    let file = std::fs::File::open(path).ok()?;
+    let cache = object::ReadCache::new(file);
+    let program = object::File::parse(&cache).ok()?;
+    // The names of libraries are there too, not only those of symbols.
+    let names = program.section_by_name(".dynstr")?.data().ok()?;
+    let mut names = names.split(|&byte| byte == 0).filter_map(|name| str::from_utf8(name).ok());
+    names.find(|name| OPENMP.iter().any(|runtime| name.starts_with(runtime))).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_without_openmp_and_files_that_are_no_programs_have_no_runtime() {
+        for path in ["/bin/sh", "/proc/self/exe", "/etc/passwd", "/nowhere", "/"] {
+            assert_eq!(openmp(Path::new(path)), None, "{path}");
+        }
+    }
+}

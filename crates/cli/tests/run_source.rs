@@ -1,0 +1,90 @@
+//! From where `unc run` watches a program: OpenMP's runtime waits by system calls of its own, which the kernel sees.
+
+mod common;
+
+use common::{report, status, stderr, unc_run};
+use serde_json::Value;
+use std::process::Output;
+use uncontended_testkit::programs::Program;
+
+/// The program, with these flags of the compiler; nothing, with a skip, if that knows no OpenMP.
+fn openmp(test: &str, flags: &[&str]) -> Option<Program> {
+    let probe = "echo 'int main() {}' | ${CC:-cc} -fopenmp -xc -o /dev/null -";
+    let output = std::process::Command::new("sh").args(["-c", probe]).output().unwrap();
+    if !output.status.success() {
+        uncontended_testkit::skip!(test, "the C compiler has no OpenMP: {}", stderr(&output));
+        return None;
+    }
+    Some(Program::compile("openmp", &[&["-O1", "-fopenmp"], flags].concat()))
+}
+
+/// The report on the program, which says how long its threads waited. Where threads spin, they do not wait.
+fn watched(program: &Program, flags: &[&str]) -> (Value, Output, u64) {
+    let json = program.folder().file("run.json");
+    let mut command = unc_run(&[flags, &["--json", &json]].concat());
+    let output = command.arg(program.path()).env("OMP_WAIT_POLICY", "passive").output().unwrap();
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let waited_ns = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap();
+    let report = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    (report, output, waited_ns)
+}
+
+/// The calls go through the linkage table, or through the addresses that the loader fills in.
+#[test]
+fn the_code_in_a_critical_section_is_named() {
+    const NAME: &str = "the_code_in_a_critical_section_is_named";
+    for flags in [&[][..], &["-fno-plt"]] {
+        let Some(program) = openmp(NAME, flags) else { return };
+        let (report, output, waited_ns) = watched(&program, &[]);
+        let said = stderr(&output);
+        if report["source"] != "kernel" {
+            assert!(
+                said.contains("waits by system calls of its own, which are not seen;"),
+                "{said}"
+            );
+            return uncontended_testkit::skip(&NAME, &said.lines().next().unwrap_or_default());
+        }
+        assert!(said.contains("the kernel watches all its futex waits"), "{said}");
+        let locks = report["processes"][0]["locks"].as_array().unwrap();
+        let is_ours = |lock: &&Value| lock["site"]["function"] == "stand_alone";
+        let lock = locks.iter().find(is_ours).unwrap_or_else(|| panic!("{report:#}"));
+        assert_eq!((&lock["class"], &lock["like"]), (&"contention".into(), &"mutex".into()));
+        let seen_ns = lock["wait_ns"]["total"].as_u64().unwrap();
+        assert!(seen_ns.abs_diff(waited_ns) < waited_ns / 10, "{seen_ns} of {waited_ns}");
+        assert_eq!(report["culprits"][0]["site"]["function"], "stand_alone");
+        // Code that jumps to the runtime's own has no return address in the stack.
+        let waiter = lock["worst_wait"]["waiter"].as_array().unwrap();
+        let mut names = waiter.iter().filter_map(|frame| frame["function"].as_str());
+        assert!(names.any(|name| name.starts_with("GOMP_critical")), "{waiter:?}");
+    }
+}
+
+#[test]
+fn whoever_asks_for_the_observer_or_for_holds_gets_it() {
+    const NAME: &str = "whoever_asks_for_the_observer_or_for_holds_gets_it";
+    let Some(program) = openmp(NAME, &[]) else { return };
+    for flags in [&["--source", "preload"][..], &["--all-holds"], &["--lock-order"]] {
+        let (report, output, _) = watched(&program, flags);
+        assert_eq!(report["source"], "preload", "{flags:?}");
+        assert!(!stderr(&output).contains("system calls of its own"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn the_kernel_watches_where_it_is_asked_to() {
+    const NAME: &str = "the_kernel_watches_where_it_is_asked_to";
+    for flag in ["--all-holds", "--lock-order"] {
+        let output = unc_run(&["--source", "kernel", flag]).arg("true").output().unwrap();
+        let said = stderr(&output);
+        assert!(
+            status(&output) == 125 && said.contains("does not see how locks are held"),
+            "{said}"
+        );
+    }
+    let output = unc_run(&["--source", "kernel"]).arg("true").output().unwrap();
+    if status(&output) == 125 {
+        return uncontended_testkit::skip(&NAME, &stderr(&output).trim());
+    }
+    let (report, _) = report(&["--source", "kernel"], &["true"]);
+    assert_eq!(report["source"], "kernel");
+}
