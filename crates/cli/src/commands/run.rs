@@ -42,7 +42,7 @@ when it has ended, the report is printed; `unc help terms` explains its words. C
 not end.
 
 Not seen: async tasks, locks of the kernel, and programs that are running already (see `unc attach`). Of statically linked \
-programs, Go and OpenMP, the kernel sees the futex waits, with root.
+programs, Go and gcc's OpenMP, the kernel sees the futex waits, with root.
 
 Exit status: the program's own, or with --load the load's; 128 + N if signal N ended it; 127 not found; 126 not executable; \
 125 if `unc` failed (also if the program exited with 0 but an output file could not be written).";

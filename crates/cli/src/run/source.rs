@@ -3,7 +3,7 @@
 //! # Contract
 //! The observer sees the C library's locks, who holds them and for how long; the kernel sees every futex wait, and who
 //! ended it. `--source` says which; else the kernel watches where the observer cannot be loaded, and programs that are
-//! linked with an OpenMP runtime, whose threads wait by system calls of its own. If it may not, a line says what it
+//! linked with gcc's OpenMP runtime, whose threads wait by system calls of its own. If it may not, a line says what it
 //! needs, and the observer does what it can.
 
 use super::plan::{Plan, Refusal};
@@ -21,8 +21,8 @@ pub(crate) enum Source {
     Kernel,
 }
 
-/// The runtimes of gcc, clang and Intel's compilers.
-const OPENMP: [&str; 3] = ["libgomp.so", "libomp.so", "libiomp5.so"];
+/// The OpenMP runtime of gcc. That of clang (libomp) sleeps by the C library's functions.
+const RUNTIME: &str = "libgomp.so";
 
 /// Lets the kernel watch the program in `path`, if that is the way. `obstacle` is why the observer cannot.
 pub(crate) fn outside(
@@ -42,7 +42,7 @@ pub(crate) fn outside(
             Ok(instead(&name, obstacle.reason(), may_watch.then(Attach::new)))
         }
         (None, None) if plan.holds == Holds::Waited && !plan.lock_order => {
-            Ok(openmp(path).and_then(|runtime| of_openmp(&name, &runtime)))
+            Ok(if has_runtime(path) { of_openmp(&name) } else { None })
         }
         _ => Ok(None),
     }
@@ -66,9 +66,9 @@ fn instead(name: &str, reason: &str, watch: Option<Result<Attach, Cannot>>) -> O
     }
 }
 
-/// The kernel, for a program that uses this OpenMP runtime.
-fn of_openmp(name: &str, runtime: &str) -> Option<Attach> {
-    let reason = format!("its OpenMP runtime ({runtime}) waits by system calls of its own");
+/// The kernel, for a program that uses gcc's OpenMP runtime.
+fn of_openmp(name: &str) -> Option<Attach> {
+    let reason = format!("its OpenMP runtime ({RUNTIME}) waits by system calls of its own");
     match Attach::new() {
         Ok(attach) => {
             eprintln!(
@@ -84,15 +84,17 @@ fn of_openmp(name: &str, runtime: &str) -> Option<Attach> {
     }
 }
 
-/// The OpenMP runtime with which the program in `path` is linked.
-fn openmp(path: &Path) -> Option<String> {
-    let file = std::fs::File::open(path).ok()?;
-    let cache = object::ReadCache::new(file);
-    let program = object::File::parse(&cache).ok()?;
-    // The names of libraries are there too, not only those of symbols.
-    let names = program.section_by_name(".dynstr")?.data().ok()?;
-    let mut names = names.split(|&byte| byte == 0).filter_map(|name| str::from_utf8(name).ok());
-    names.find(|name| OPENMP.iter().any(|runtime| name.starts_with(runtime))).map(str::to_owned)
+/// Whether the program in `path` is linked with gcc's OpenMP runtime.
+fn has_runtime(path: &Path) -> bool {
+    let names = || {
+        let cache = object::ReadCache::new(std::fs::File::open(path).ok()?);
+        let program = object::File::parse(&cache).ok()?;
+        // The names of libraries are there too, not only those of symbols.
+        let names = program.section_by_name(".dynstr")?.data().ok()?;
+        let mut names = names.split(|&byte| byte == 0);
+        Some(names.any(|name| name.starts_with(RUNTIME.as_bytes())))
+    };
+    names() == Some(true)
 }
 
 #[cfg(test)]
@@ -102,7 +104,7 @@ mod tests {
     #[test]
     fn programs_without_openmp_and_files_that_are_no_programs_have_no_runtime() {
         for path in ["/bin/sh", "/proc/self/exe", "/etc/passwd", "/nowhere", "/"] {
-            assert_eq!(openmp(Path::new(path)), None, "{path}");
+            assert!(!has_runtime(Path::new(path)), "{path}");
         }
     }
 }
