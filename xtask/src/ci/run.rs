@@ -1,4 +1,8 @@
-//! Runs steps, one after the other, and keeps what they said.
+//! Runs steps and keeps what they said.
+//!
+//! # Contract
+//! Steps run one after the other, in order, and what they say appears as it comes. From the first step on that is
+//! aside, those run in a second lane, at low priority, and what each said appears when it has ended.
 
 use super::needs::WORDS;
 use super::step::{Need, Step};
@@ -12,26 +16,61 @@ use std::time::Instant;
 /// The status of a script that finds out by itself that it cannot run here, and has said why.
 const SKIPPED: i32 = 77;
 
+/// What a script says, as it comes.
+type Hear = fn(&[u8]);
+
 /// Runs all of them.
 pub(crate) fn all(root: &Path, steps: Vec<Step>) -> Vec<Ran> {
     let began = Instant::now();
+    let first = steps.iter().position(|step| step.is_aside).unwrap_or(steps.len());
+    let mut before = steps;
+    let (aside, others) = before.split_off(first).into_iter().partition(|step| step.is_aside);
+    let mut results = lane(root, before, began, true);
+    let (others, aside) = std::thread::scope(|scope| {
+        let aside = scope.spawn(move || lane(root, aside, began, false));
+        (lane(root, others, began, true), aside.join().expect("a lane ends"))
+    });
+    results.extend(others);
+    results.extend(aside);
+    results
+}
+
+/// Runs these, one after the other; `is_main`: what they say appears as it comes.
+fn lane(root: &Path, steps: Vec<Step>, began: Instant, is_main: bool) -> Vec<Ran> {
     let mut met = HashMap::new();
     let mut results = Vec::new();
-    for step in steps {
-        println!("\n== {} [{}s] ==", step.name, began.elapsed().as_secs());
-        let outcome = match step.need {
+    for Step { name, limit_min, script, need, .. } in steps {
+        let title = format!("\n== {name} [{}s] ==\n", began.elapsed().as_secs());
+        let (hear, script): (Hear, _) = match is_main {
+            true => (say, script),
+            false => (|_| {}, format!("renice -n 19 $$ >/dev/null\n{script}")),
+        };
+        hear(title.as_bytes());
+        let mut said = Vec::new();
+        let outcome = match need {
             Some(need) if !*met.entry(need.have).or_insert_with(|| is_met(root, need)) => {
-                println!("SKIPPED {}: {}", step.name, need.otherwise);
                 Outcome::Skipped(need.otherwise)
             }
-            _ => one(root, &step.script, u64::from(step.limit_min) * 60),
+            _ => one(root, &script, u64::from(limit_min) * 60, (hear, &mut said)),
         };
-        if let Outcome::Failed { why, .. } = &outcome {
-            println!("FAILED {}: {why}", step.name);
+        if !is_main {
+            say(title.as_bytes());
+            say(&said);
         }
-        results.push(Ran { name: step.name, outcome });
+        match &outcome {
+            Outcome::Failed { why, .. } => say(format!("FAILED {name}: {why}\n").as_bytes()),
+            Outcome::Skipped(why) => say(format!("SKIPPED {name}: {why}\n").as_bytes()),
+            Outcome::Passed(_) => {}
+        }
+        results.push(Ran { name, outcome });
     }
     results
+}
+
+fn say(text: &[u8]) {
+    let mut terminal = std::io::stdout().lock();
+    // A reader that has seen enough closes the pipe.
+    let _ = terminal.write_all(text).and_then(|()| terminal.flush());
 }
 
 /// Whether it is there, or was installed just now. Says nothing but the outcome.
@@ -43,11 +82,10 @@ fn is_met(root: &Path, need: &Need) -> bool {
     })
 }
 
-/// Runs a script; its output goes through as it comes.
-fn one(root: &Path, script: &str, limit_s: u64) -> Outcome {
+/// Runs a script. What it says is kept, and heard as it comes.
+fn one(root: &Path, script: &str, limit_s: u64, (hear, said): (Hear, &mut Vec<u8>)) -> Outcome {
     let began = Instant::now();
-    let mut said = Vec::new();
-    let status = pass_through(bash(root, script, limit_s), &mut said);
+    let status = pass_through(bash(root, script, limit_s), said, hear);
     let why = match status {
         Ok(Some(0)) => return Outcome::Passed(began.elapsed()),
         Ok(Some(SKIPPED)) => return Outcome::Skipped("it says why above"),
@@ -58,7 +96,7 @@ fn one(root: &Path, script: &str, limit_s: u64) -> Outcome {
         Ok(None) => "ended by a signal".to_owned(),
         Err(error) => format!("cannot be run: {error}"),
     };
-    Outcome::Failed { why, said: String::from_utf8_lossy(&said).into_owned() }
+    Outcome::Failed { why, said: String::from_utf8_lossy(said).into_owned() }
 }
 
 /// The script under a time limit, its errors in its output, without what cargo told us about ourselves.
@@ -79,8 +117,12 @@ fn bash(root: &Path, script: &str, limit_s: u64) -> Command {
     command
 }
 
-/// Runs a command; what it writes appears at once and is kept.
-fn pass_through(mut command: Command, said: &mut Vec<u8>) -> std::io::Result<Option<i32>> {
+/// Runs a command; what it writes is heard at once and kept.
+fn pass_through(
+    mut command: Command,
+    said: &mut Vec<u8>,
+    hear: Hear,
+) -> std::io::Result<Option<i32>> {
     let mut child = command.stdout(Stdio::piped()).spawn()?;
     let mut output = child.stdout.take().expect("it was piped");
     let mut chunk = [0; 1 << 14];
@@ -90,9 +132,7 @@ fn pass_through(mut command: Command, said: &mut Vec<u8>) -> std::io::Result<Opt
             return Ok(child.wait()?.code());
         }
         said.extend_from_slice(&chunk[..read]);
-        let mut terminal = std::io::stdout().lock();
-        terminal.write_all(&chunk[..read])?;
-        terminal.flush()?;
+        hear(&chunk[..read]);
     }
 }
 
@@ -125,8 +165,24 @@ mod tests {
 
     #[test]
     fn a_step_that_outlives_its_limit_has_failed() {
-        let failed = one(crate::root(), "sleep 60", 1);
+        let failed = one(crate::root(), "sleep 60", 1, (|_| {}, &mut Vec::new()));
         let Outcome::Failed { why, .. } = failed else { panic!("{failed:?}") };
         assert_eq!(why, "not done after 1 s");
+    }
+
+    #[test]
+    fn steps_aside_run_at_the_same_time_as_those_after_them() {
+        let folder = uncontended_testkit::Folder::new();
+        let meets = |own: &str, other: &str| {
+            let [own, other] = [own, other].map(|name| folder.file(name));
+            format!("touch {own}; until [ -e {other} ]; do sleep 0.01; done")
+        };
+        let alone = step("alone", 1, format!("! [ -e {} ]", folder.file("aside")));
+        let aside = step("aside", 1, meets("aside", "main")).aside();
+        let main = step("main", 1, meets("main", "aside"));
+        let ran = all(crate::root(), vec![alone, aside, main]);
+        let names: Vec<&str> = ran.iter().map(|ran| ran.name.as_str()).collect();
+        assert_eq!(names, ["alone", "main", "aside"]);
+        assert!(ran.iter().all(|ran| matches!(ran.outcome, Outcome::Passed(_))), "{ran:?}");
     }
 }

@@ -12,6 +12,8 @@ pub(crate) struct Step {
     pub(crate) script: String,
     /// Without this it is skipped.
     pub(crate) need: Option<&'static Need>,
+    /// It keeps one CPU busy and measures nothing, so it may run at the same time as others.
+    pub(crate) is_aside: bool,
 }
 
 /// Something that a machine may lack.
@@ -27,12 +29,16 @@ pub(crate) struct Need {
 
 /// A step that needs nothing but the toolchain.
 pub(crate) fn step(name: impl Into<String>, limit_min: u32, script: impl Into<String>) -> Step {
-    Step { name: name.into(), limit_min, script: script.into(), need: None }
+    Step { name: name.into(), limit_min, script: script.into(), need: None, is_aside: false }
 }
 
 impl Step {
     pub(crate) fn needs(self, need: &'static Need) -> Self {
         Step { need: Some(need), ..self }
+    }
+
+    pub(crate) fn aside(self) -> Self {
+        Step { is_aside: true, ..self }
     }
 }
 

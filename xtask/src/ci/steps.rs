@@ -11,11 +11,11 @@ use std::path::Path;
 pub(crate) fn all(root: &Path) -> Result<Vec<Step>, String> {
     let mut steps = sources();
     steps.extend(users());
+    steps.extend(other_processors());
+    steps.extend(interpreted().into_iter().map(Step::aside));
+    steps.extend(fuzzed(root)?.into_iter().map(Step::aside));
     steps.extend(explored(root)?);
     steps.extend(disturbed(root)?);
-    steps.extend(interpreted());
-    steps.extend(other_processors());
-    steps.extend(fuzzed(root)?);
     steps.extend(compared(root)?);
     Ok(steps)
 }
@@ -161,7 +161,7 @@ fn interpreted() -> Vec<Step> {
         let model = if borrows.is_empty() { "stacked" } else { "tree" };
         step(
             format!("Miri on {package} ({model} borrows)"),
-            15,
+            25,
             format!(
                 r#"MIRIFLAGS="-Zmiri-disable-isolation {leaks} {borrows}" cargo +nightly miri test -p uncontended-{package} {what}"#
             ),
@@ -223,7 +223,7 @@ fn fuzzed(root: &Path) -> Result<Vec<Step>, String> {
             let script = format!(
                 "cargo +nightly fuzz run {target} -- -max_total_time=20 -rss_limit_mb=4096"
             );
-            step(format!("fuzz {target}"), 6, script).needs(&CARGO_FUZZ)
+            step(format!("fuzz {target}"), 10, script).needs(&CARGO_FUZZ)
         })
         .collect())
 }
