@@ -47,6 +47,7 @@ int main(void) {
     expect("mutex", &m, "held_by.0.wait_ns >= %lld", SHORT * HOLDS * HOLD_MS * MS);
     expect("mutex", &m, "held_by.0.longest_ns >= %lld", HOLD_MS * MS);
     expect("mutex", &m, "held_by.0.holds = %d", HOLDS);
+    expect("mutex", &m, "variable = m");
     expect("culprit", &m, "function = hold_long");
     return 0;
 }

@@ -57,6 +57,7 @@ int main(void) {
     pthread_join(a, NULL);
     pthread_join(b, NULL);
     int64_t slack = 2 * MS + both / 50;
+    expect("semaphore", &pool, "variable = pool");
     expect("semaphore", &pool, "class = contention");
     expect("semaphore", &pool, "blocked = 2");
     expect("semaphore", &pool, "wait_ns.total <= %lld", (long long)(both + one));

@@ -54,6 +54,7 @@ int main(void) {
     REQUIRE(pthread_rwlock_unlock(&writing) == 0);
     expect("rwlock-write", &writing, "acquisitions = 1");
     expect("rwlock-write", &writing, "blocked = 0");
+    expect("rwlock-write", &writing, "variable = writing");
 
     typed(&robust, PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_NONE);
     pthread_join(start(die_holding, NULL), NULL);

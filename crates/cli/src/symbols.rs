@@ -11,9 +11,11 @@
 mod calls;
 mod find;
 mod mini;
+mod variables;
 mod wanted;
 
 use calls::Callee;
+pub(crate) use find::demangled;
 use find::{Places, Source};
 use object::read::{Object, ObjectSegment};
 use std::collections::{BTreeSet, HashMap};
@@ -24,6 +26,7 @@ use uncontended_report::aggregate::Symbols;
 use uncontended_report::facts::{ModuleNames, NamedFrame};
 use uncontended_report::run::{Frame, SymbolsMismatch};
 use uncontended_trace::reader::ModuleRecord;
+use variables::Variables;
 use wanted::Wanted;
 
 /// Looks up addresses in the files that they belong to.
@@ -36,6 +39,7 @@ pub(crate) struct ElfSymbols {
     mismatches: BTreeSet<SymbolsMismatch>,
     segments: HashMap<String, Vec<Segment>>,
     callees: HashMap<(Wanted, u64), Option<Frame>>,
+    variables: HashMap<Wanted, Variables>,
 }
 
 impl Symbols for ElfSymbols {
@@ -68,6 +72,12 @@ impl Symbols for ElfSymbols {
         let found = self.called_at(&key.0, address);
         self.callees.insert(key, found.clone());
         found
+    }
+
+    fn variable(&mut self, module: &ModuleRecord, address: u64) -> Option<String> {
+        let wanted = Wanted::of(module);
+        let variables = self.variables.entry(wanted);
+        variables.or_insert_with_key(Variables::of).at(address)
     }
 
     fn called(&mut self, module: &str, program: &str) -> Option<String> {
@@ -144,7 +154,7 @@ impl ElfSymbols {
                 Some(Frame { line: None, ..outer })
             }
             Callee::Imported(name) => Some(Frame {
-                function: Some(addr2line::demangle_auto(name.into(), None).into_owned()),
+                function: Some(find::demangled(&name)),
                 file: None,
                 line: None,
                 module: None,
@@ -280,13 +290,5 @@ mod tests {
             assert_eq!(frames[0].address, "0x1234");
             assert_eq!(frames[0].function, None);
         }
-    }
-
-    #[test]
-    fn names_of_cpp_and_rust_are_readable() {
-        let readable = |name: &str| addr2line::demangle_auto(name.into(), None).into_owned();
-        assert_eq!(readable("_ZNSt5mutex4lockEv"), "std::mutex::lock()");
-        assert!(readable("_RNvC6_123foo3bar").ends_with("bar"));
-        assert_eq!(readable("main"), "main");
     }
 }

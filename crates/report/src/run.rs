@@ -231,6 +231,9 @@ pub struct Lock {
     pub first_taken: Vec<Frame>,
     /// Its address, as hexadecimal text.
     pub address: String,
+    /// The variable that it is or is part of (`table+0x40`), if that stays in one place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
     /// How many earlier locks had this address.
     pub life: u32,
     /// All acquisitions (for conditions, barriers and futexes: waits).

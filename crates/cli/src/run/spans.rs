@@ -13,6 +13,7 @@
 //! `Documentation/trace/uprobetracer.rst`; perf_event_open(2).
 
 use super::futex::{Mapping, mappings};
+use crate::symbols::demangled;
 use object::read::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ffi::CString;
@@ -234,8 +235,7 @@ impl Name {
     /// None for a part of a function that a compiler has moved elsewhere.
     fn new(raw: &str) -> Option<Self> {
         let is_part = raw.contains(".cold") || raw.contains(".part.");
-        let full = addr2line::demangle_auto(raw.into(), None).into_owned();
-        (!is_part).then(|| Name { raw: raw.to_owned(), full })
+        (!is_part).then(|| Name { raw: raw.to_owned(), full: demangled(raw) })
     }
 }
 

@@ -195,6 +195,14 @@ fn checksum_of(path: &Path) -> Option<u32> {
     }
 }
 
+/// A symbol as its source has it. C's are left alone: `m` is a type to a reader of C++'s names.
+pub(crate) fn demangled(name: &str) -> String {
+    match ["_Z", "_R"].iter().any(|start| name.starts_with(start)) {
+        true => addr2line::demangle_auto(name.into(), None).into_owned(),
+        false => name.to_owned(),
+    }
+}
+
 impl Source {
     /// Whether a symbol begins at `address`.
     pub(super) fn has_symbol_at(&self, address: u64) -> bool {
@@ -221,8 +229,7 @@ impl Source {
         if let Some(outer) = frames.last_mut().filter(|frame| frame.function.is_none()) {
             let mini = self.mini.as_ref().and_then(|mini| mini.name(probe));
             let name = mini.or_else(|| self.loader.find_symbol(probe));
-            outer.function =
-                name.map(|name| addr2line::demangle_auto(name.into(), None).into_owned());
+            outer.function = name.map(demangled);
         }
         frames
     }
@@ -231,6 +238,14 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_c_are_left_alone() {
+        assert_eq!(["m", "f", "main", "_start"].map(demangled), ["m", "f", "main", "_start"]);
+        assert_eq!(demangled("_ZNSt5mutex4lockEv"), "std::mutex::lock()");
+        assert!(demangled("_RNvC6_123foo3bar").ends_with("bar"));
+        assert_eq!(demangled("_ZN3app4LOCK17h0123456789abcdefE"), "app::LOCK");
+    }
 
     #[test]
     fn the_checksum_of_a_debug_link_is_a_crc_32() {

@@ -251,6 +251,7 @@ impl Scale<'_> {
             waited_in,
             site,
             address: format!("{:#x}", lock.address),
+            variable: stacks.variable(lock.address),
             life: lock.generation,
             acquisitions: sum(|cell| cell.acquisitions),
             blocked,

@@ -78,6 +78,12 @@ pub trait Symbols {
         None
     }
 
+    /// The variable of `module` that `address` is in, with the distance from its beginning (`table+0x40`).
+    fn variable(&mut self, module: &ModuleRecord, address: u64) -> Option<String> {
+        let _ = (module, address);
+        None
+    }
+
     /// The path by which `program`, a command's first word, calls the file `module`, if that is another name of it.
     fn called(&mut self, module: &str, program: &str) -> Option<String> {
         let _ = (module, program);

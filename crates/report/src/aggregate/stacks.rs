@@ -69,6 +69,15 @@ impl<'a> Stacks<'a> {
         frames
     }
 
+    /// The variable at an address of this image.
+    pub(super) fn variable(&mut self, address: u64) -> Option<String> {
+        let image = self.image;
+        let modules =
+            self.modules.entry(std::ptr::from_ref(image)).or_insert_with(|| by_start(image));
+        let module = module_of(modules, address)?;
+        self.symbols.variable(module, address.wrapping_sub(module.bias))
+    }
+
     /// The frames of the stack with this number, innermost first; none for 0.
     pub(super) fn frames(&mut self, stack: u32) -> Vec<Frame> {
         let Some(image) = self.image_of(stack) else { return Vec::new() };

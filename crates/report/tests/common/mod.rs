@@ -79,6 +79,7 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         created: vec![],
         first_taken: vec![],
         address: format!("0x55d0{id:08x}"),
+        variable: None,
         life: 0,
         acquisitions: 100,
         blocked: 0,

@@ -1,0 +1,77 @@
+//! The variables of a module that stay where they are, by their symbols.
+
+use super::find;
+use super::wanted::Wanted;
+use object::read::{Object, ObjectSymbol, ReadCache, SymbolKind};
+use std::path::Path;
+
+/// Where each begins, its size and its name, in order.
+#[derive(Debug, Default)]
+pub(super) struct Variables(Vec<(u64, u64, String)>);
+
+impl Variables {
+    /// Those that the module's own file names; none if it is gone or another.
+    pub(super) fn of(wanted: &Wanted) -> Self {
+        let read = || {
+            let (file, facts) = find::regular(Path::new(wanted.path())).ok()?;
+            let cache = ReadCache::new(file);
+            let module = object::File::parse(&cache).ok()?;
+            if wanted.differs(&module, &facts).is_some() {
+                return None;
+            }
+            let variables = module.symbols().chain(module.dynamic_symbols()).filter(|symbol| {
+                symbol.is_definition() && symbol.kind() == SymbolKind::Data && symbol.size() > 0
+            });
+            let named = |symbol: object::Symbol<'_, '_, _>| {
+                Some((symbol.address(), symbol.size(), symbol.name().ok()?.to_owned()))
+            };
+            let mut all: Vec<_> = variables.filter_map(named).collect();
+            all.sort_unstable();
+            all.dedup_by_key(|&mut (address, ..)| address);
+            Some(all)
+        };
+        Variables(read().unwrap_or_default())
+    }
+
+    /// The variable that `address` is in, and how far from its beginning.
+    pub(super) fn at(&self, address: u64) -> Option<String> {
+        let after = self.0.partition_point(|&(begin, ..)| begin <= address);
+        let (begin, size, name) = self.0[..after].last()?;
+        let offset = address - begin;
+        let name = find::demangled(without_number(name));
+        (offset < *size).then(|| match offset {
+            0 => name,
+            _ => format!("{name}+{offset:#x}"),
+        })
+    }
+}
+
+/// The name of a variable inside a function, to which the compiler adds a number.
+fn without_number(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((own, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => own,
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_belongs_to_the_variable_that_it_is_in() {
+        let variables = [(16, 40, "pool"), (64, 8, "lock.12"), (80, 8, "_ZN3app4LOCKE")];
+        let variables =
+            Variables(variables.map(|(at, size, name)| (at, size, name.to_owned())).into());
+        let at = |address| variables.at(address);
+        assert_eq!([at(15), at(56), at(72)], [None, None, None]);
+        assert_eq!(at(16).as_deref(), Some("pool"));
+        assert_eq!(at(55).as_deref(), Some("pool+0x27"));
+        assert_eq!([at(64).as_deref(), at(80).as_deref()], [Some("lock"), Some("app::LOCK")]);
+    }
+
+    #[test]
+    fn a_file_that_is_no_program_has_none() {
+        assert_eq!(Variables::of(&Wanted::any("/etc/passwd")).at(0), None);
+    }
+}
