@@ -126,7 +126,7 @@ const TAKES_INTERPRETER: [&str; 4] =
     ["take_gil", "PyEval_RestoreThread", "PyEval_Acquire*", "PyGILState_Ensure"];
 
 /// Parts of the names of functions that tell what a futex is used for.
-const LIKE: [(&str, Like); 9] = [
+const LIKE: [(&str, Like); 10] = [
     ("*condvar*", Like::Condition),
     ("*cond_*", Like::Condition),
     ("*waitcondition*", Like::Condition),
@@ -135,6 +135,7 @@ const LIKE: [(&str, Like); 9] = [
     ("*mutex*", Like::Mutex),
     ("*rwlock*", Like::Mutex),
     ("*rw_lock*", Like::Mutex),
+    ("*semaphore*", Like::Semaphore),
     // Locks park threads too, so this comes last.
     ("*park*", Like::Condition),
 ];

@@ -376,6 +376,7 @@ pub fn kind_of(lock: &Lock) -> &'static str {
     match (lock.kind, lock.like) {
         (Kind::Futex, Some(Like::Mutex)) => "futex mutex",
         (Kind::Futex, Some(Like::Condition)) => "futex condition",
+        (Kind::Futex, Some(Like::Semaphore)) => "futex semaphore",
         (kind, _) => kind_name(kind),
     }
 }

@@ -14,6 +14,7 @@ use uncontended_trace::layout::{
     self, CHAIN, CHAINED, Caused, Cell, Cold, PASSED, WAITED, WAKE, kind::CONDITION, kind::FUTEX,
     kind::SEMAPHORE,
 };
+use uncontended_trace::reader::LoggedRecord;
 use written::{Writer, facts};
 
 /// Names the function at address `n` by the `n`th name.
@@ -344,6 +345,63 @@ fn pythons_lock_is_called_by_its_name() {
         assert_eq!(row.known_as.is_some(), is_lock, "{waiter}");
         assert_eq!(row.class == Class::Contention, is_lock, "{waiter}");
     }
+}
+
+/// The row of a semaphore made of a futex, for which two threads waited: by whom each of these waits was ended. The
+/// second thread is 1, and a third, which never waits for it, 2.
+fn semaphore(waits: &[(u64, usize)]) -> Lock {
+    let names = ["std::__atomic_wait", "std::counting_semaphore<1l>::acquire()", "work"];
+    let mut writer = Writer::new();
+    let process = writer.process(7);
+    writer.module(process, "/bin/program", 0x1000, 0x9000);
+    let [first, second, third] = [7, 8, 9].map(|tid| writer.thread(process, tid));
+    let object = writer.lock(process, 0xabc0, FUTEX);
+    let stack = writer.stack(process, &[0x1001, 0x1002, 0x1003]);
+    for thread in [first, second] {
+        let cell = writer.cell(thread, object, 1);
+        writer.waited(cell, 1_000_000, 1, [stack, 0]);
+    }
+    let mut began = 2_000;
+    let entry = |&(ticks, by): &(u64, usize)| {
+        began += ticks;
+        let (ended, by) = (began + ticks, [first, second, third][by]);
+        LoggedRecord { began, ended, by_at: ended, by, lock: object, ..LoggedRecord::default() }
+    };
+    let entries: Vec<LoggedRecord> = waits.iter().map(entry).collect();
+    writer.logs(first, &entries);
+    only(&report(&writer.bytes, facts(), &mut Names(&names)).unwrap()).clone()
+}
+
+#[test]
+fn a_semaphore_made_of_a_futex_is_a_lock_if_those_who_post_it_have_taken_it() {
+    for (waits, class) in [
+        (&[(80, 1), (20, 2)][..], Class::Contention),
+        (&[(79, 1), (21, 2)], Class::Unknown),
+        (&[(6, 1), (94, 2)], Class::Unknown),
+        (&[(5, 1), (95, 2)], Class::Queue),
+        (&[], Class::Unknown),
+    ] {
+        let row = semaphore(waits);
+        assert_eq!((row.like, row.class), (Some(Like::Semaphore), class), "{waits:?}");
+        assert_eq!(kind_of(&row), "futex semaphore");
+    }
+}
+
+#[test]
+fn waiting_of_unknown_class_is_said_not_to_be_ranked() {
+    let at = |like: &[&str], ticks| {
+        let report = run_of(FUTEX, like, &[(WAKE, &["work"], ticks)], facts());
+        let mut row = only(&report).clone();
+        row.wait_ns = common::times(&[ticks]);
+        let mut report = report;
+        report.processes[0].locks = vec![row];
+        terminal::render(&report, &Options { width: 200, ..Options::default() })
+    };
+    let words = "Not ranked: 10.0 ms of waiting at #0, of class unknown";
+    let text = at(&["mine"], 10_000_000);
+    assert!(text.contains(words), "{text}");
+    assert!(!at(&["mine"], 9_999_999).contains("Not ranked"));
+    assert!(!at(&["std::sync::Mutex::lock", "mine"], 10_000_000).contains("Not ranked"));
 }
 
 #[test]

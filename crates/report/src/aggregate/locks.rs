@@ -5,9 +5,9 @@ use super::classify::{Part, classify};
 use super::distribution::Bucket;
 use super::joined::Joined;
 use super::nature::Nature;
-use super::permits;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
+use super::{permits, posters};
 use crate::run::{
     Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Keeper, Kind, Like, Lock, Moment, Span,
     Summed, TimedOut, Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
@@ -292,7 +292,12 @@ impl Scale<'_> {
         stacks: &mut Stacks<'_>,
     ) -> (Division, Nature) {
         let is_held = meaning.blame;
-        let kinds = (is_held, kind == Kind::Futex && named == Some(Like::Mutex));
+        let posted = match named {
+            Some(Like::Semaphore) => Some(posters::class(lock.unit, cells)),
+            _ => None,
+        };
+        let is_lock = named == Some(Like::Mutex) || posted == Some(Class::Contention);
+        let kinds = (is_held, kind == Kind::Futex && is_lock);
         if let Some(division) = self.permits(lock, cells, total_ns, sites, stacks) {
             let nature = Nature::of(kind, Class::Contention, &division, waiter, named);
             return (division, nature);
@@ -305,7 +310,7 @@ impl Scale<'_> {
             // Another process may have held it while it seemed free.
             blame.unknown_ns = blame.unknown_ns.saturating_add(std::mem::take(&mut blame.idle_ns));
         }
-        let class = self.class(kind, meaning, cells, division.blame);
+        let class = posted.unwrap_or_else(|| self.class(kind, meaning, cells, division.blame));
         let class = if meaning.is_many { Class::Unknown } else { class };
         let nature = Nature::of(kind, class, &division, waiter, named);
         if !is_held && nature.class.is_caused_by_holders() {

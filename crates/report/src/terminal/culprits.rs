@@ -2,7 +2,7 @@
 
 use super::{Options, heading};
 use crate::code::{base, line};
-use crate::findings::cause;
+use crate::findings::{HEAVY_NS, cause};
 use crate::rows;
 use crate::run::{
     Blamed, BlamedKind, Class, Frame, GAINS, IdleCause, Kind, Lock, Process, RankedBy, RunReport,
@@ -113,8 +113,31 @@ fn in_their_way(report: &RunReport, locks: &[u64]) -> Option<String> {
 
 /// What is said below the culprits.
 pub(crate) fn notes(report: &RunReport) -> impl Iterator<Item = String> {
-    let of_all = [for_cpu(report), unseen(report), about_ranking(report)];
+    let of_all = [for_cpu(report), unseen(report), unranked(report), about_ranking(report)];
     of_all.into_iter().flatten()
+}
+
+/// Rows of which it is not known whether threads wait for each other there: they have no culprits, but may be most of
+/// the waiting.
+pub(crate) fn unranked(report: &RunReport) -> Option<String> {
+    let of = |lock: &&Lock| lock.class == Class::Unknown;
+    let locks = report.processes.iter().flat_map(|process| &process.locks).filter(of);
+    let waited = |lock: &Lock| lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
+    let mut locks: Vec<(u64, u64)> = locks.map(|lock| (waited(lock), lock.id)).collect();
+    let wait_ns = locks.iter().fold(0u64, |sum, (ns, _)| sum.saturating_add(*ns));
+    let all_ns = contended_ns(report).saturating_add(wait_ns);
+    let is_much = wait_ns >= HEAVY_NS && wait_ns as f64 >= MUCH * all_ns as f64;
+    locks.retain(|&(ns, _)| ns as f64 >= MUCH * wait_ns as f64);
+    locks.sort_by_key(|&(ns, id)| (std::cmp::Reverse(ns), id));
+    let locks: Vec<u64> = locks.into_iter().map(|(_, id)| id).collect();
+    is_much.then(|| {
+        format!(
+            "Not ranked: {} of waiting at {}, of class unknown: whether threads waited for each other there, or for work or \
+             an event, was not seen.",
+            figures::duration(wait_ns),
+            rows_of(report, &locks)
+        )
+    })
 }
 
 /// What the ranking of the culprits says, in a sentence: what gains are, or why they are ranked by waiting.
@@ -329,7 +352,9 @@ pub(crate) fn ranked(report: &RunReport) -> &'static str {
 /// The block; nothing if there was no contention.
 pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> String {
     if let Some(none) = negligible(report) {
-        return heading("Culprits", &none, options, paint);
+        let rest =
+            unranked(report).map_or_else(String::new, |rest| wrap(&rest, "  ", options.width));
+        return heading("Culprits", &none, options, paint) + &rest;
     }
     let mut table = Table::new(COLUMNS.to_vec());
     let mut is_empty = true;

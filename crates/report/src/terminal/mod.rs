@@ -18,7 +18,7 @@ mod spans;
 mod threads;
 mod worst;
 
-pub(crate) use culprits::{negligible, notes, ranked, shown, words};
+pub(crate) use culprits::{negligible, notes, ranked, shown, unranked, words};
 pub use history::{difference, history};
 pub(crate) use threads::{longest_join, own_switches};
 pub(crate) use worst::{both_ends, cause, lost, member, slept};
