@@ -96,6 +96,31 @@ fn edits(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+/// `text` with ASCII in place of the signs that this workbench prints itself, for a locale without UTF-8. Each takes as
+/// many columns as before, but a `…` that stands alone.
+///
+/// ```
+/// use uncontended_figures::text::ascii;
+/// assert_eq!(ascii("  … 3 more · 12.0 µs\nlong_nam… ← main.rs:1"), "  ... 3 more - 12.0 us\nlong_nam~ < main.rs:1");
+/// ```
+#[must_use]
+pub fn ascii(text: &str) -> String {
+    let text = text.replace(" … ", " ... ");
+    let plain = |sign: char| match sign {
+        '…' => '~',
+        '─' | '–' | '−' | '·' => '-',
+        '│' => '|',
+        '├' | '└' => '+',
+        '×' => 'x',
+        '÷' => '/',
+        'µ' => 'u',
+        '←' => '<',
+        '→' => '>',
+        sign => sign,
+    };
+    text.chars().map(plain).collect()
+}
+
 /// `text` in lines of at most `columns`, as far as its words allow. The first line begins with `first`; the others are
 /// indented to the same column. Each line ends in a line feed.
 #[must_use]

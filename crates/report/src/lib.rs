@@ -20,6 +20,7 @@ pub mod power;
 pub mod rows;
 pub mod run;
 mod spans;
+mod summary;
 pub mod svg;
 pub mod terminal;
 pub mod terms;

@@ -347,8 +347,8 @@ fn pythons_lock_is_called_by_its_name() {
     }
 }
 
-/// The row of a semaphore made of a futex, for which two threads waited: by whom each of these waits was ended. The
-/// second thread is 1, and a third, which never waits for it, 2.
+/// The row of a semaphore made of a futex, for which two threads waited: how long the waits of
+/// the first one took, and which thread ended each. The second is 1, and a third, which never waits for it, 2.
 fn semaphore(waits: &[(u64, usize)]) -> Lock {
     let names = ["std::__atomic_wait", "std::counting_semaphore<1l>::acquire()", "work"];
     let mut writer = Writer::new();

@@ -1,9 +1,9 @@
 //! Semaphores that are made of futexes (C++20's): whether the threads that post one have taken it.
 //!
 //! # Contract
-//! A semaphore is a lock if the threads that end its waiting take it themselves, and a signal if they never do. Who took
-//! it is seen of threads that waited for it. C++20's release wakes all waiters, so whom a wakeup is for tells nothing.
-//! A mixture, or logs without the waits, leave it open ([`Class::Unknown`]).
+//! A semaphore is a lock if the threads that end its waiting take it themselves, and a signal if they never do. That a
+//! thread took it is seen if it waited for it. C++20's release wakes all waiters, so the number that a call wakes tells
+//! nothing. A mixture, or logs without the waits, leave it open ([`Class::Unknown`]).
 //! # Evidence
 //! `tests/nature.rs`; `crates/cli/tests/semaphores.rs`.
 

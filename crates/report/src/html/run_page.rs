@@ -8,6 +8,7 @@ use crate::inversions::{self, seen};
 use crate::rows;
 use crate::run::RunReport;
 use crate::spans::{remark as remark_of, title as title_of};
+use crate::summary::summary;
 use crate::terminal::{
     about, command_line, ended, futex_waiting, load, matching, negligible, notes, observer, ranked,
     several, unranked,
@@ -29,6 +30,9 @@ pub fn run_page(report: &RunReport) -> String {
     facts.extend(load(report));
     let rows = rows::rows(report);
     let mut page = Page::new(&command_line(&report.command), &facts);
+    if let Some(summary) = summary(report) {
+        page = page.lead(&format!("{summary}."));
+    }
     let findings: Vec<String> =
         report.findings.iter().map(|finding| finding.text.clone()).collect();
     page = if let Some(why) = &report.coverage.nothing_seen {

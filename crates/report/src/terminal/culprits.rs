@@ -3,6 +3,7 @@
 use super::{Options, heading};
 use crate::code::{base, line};
 use crate::findings::{HEAVY_NS, cause};
+use crate::hangs;
 use crate::rows;
 use crate::run::{
     Blamed, BlamedKind, Class, Frame, GAINS, IdleCause, Kind, Lock, Process, RankedBy, RunReport,
@@ -49,12 +50,39 @@ pub(crate) fn negligible(report: &RunReport) -> Option<String> {
     let is_asked = report.only.is_some() || !report.spans.is_empty();
     let is_found = report.findings.iter().any(|finding| finding.lock.is_some());
     (waited_ns > 0 && of_run < GAINS && !is_asked && !is_found).then(|| {
-        format!(
-            "none: without all waiting at contended locks, {}, the run would be {} shorter at most",
-            figures::duration(waited_ns),
-            figures::percent(of_run)
-        )
+        let (waited, share) = (figures::duration(waited_ns), figures::percent(of_run));
+        match Ending::of(report) {
+            Ending::Itself => format!(
+                "none: without all waiting at contended locks, {waited}, the run would be {share} shorter at most"
+            ),
+            Ending::Stuck => {
+                format!("none: the waiting at contended locks that ended is {waited}, {share} of the run")
+            }
+            Ending::Cut => format!("none: all waiting at contended locks is {waited}, {share} of the run"),
+        }
     })
+}
+
+/// What set the length of a run.
+enum Ending {
+    /// Its threads still waited when it ended: without other waits, they would have waited as long.
+    Stuck,
+    /// Something else than its threads' work: a signal, or it has not ended.
+    Cut,
+    /// What its threads did.
+    Itself,
+}
+
+impl Ending {
+    fn of(report: &RunReport) -> Self {
+        let is_stuck = !report.deadlocks.is_empty() || !hangs::all(report).is_empty();
+        let is_cut = report.signal.is_some() || report.so_far || report.attached.is_some();
+        match (is_stuck, is_cut) {
+            (true, _) => Ending::Stuck,
+            (false, true) => Ending::Cut,
+            (false, false) => Ending::Itself,
+        }
+    }
 }
 
 /// How much of the waiting was for a CPU, in a sentence: no code of the program is to blame for that.
@@ -81,16 +109,24 @@ pub(crate) fn for_cpu(report: &RunReport) -> Option<String> {
 const WAKEUP_NS: u64 = 100_000;
 
 /// What keeps woken waiters of these locks from running: by the length of the idle intervals, on average.
-fn why_not_running(report: &RunReport, locks: &[u64]) -> &'static str {
+fn why_not_running(report: &RunReport, locks: &[u64]) -> String {
     let all = report.processes.iter().flat_map(|process| &process.locks);
     let idle = all.filter(|lock| locks.contains(&lock.id)).filter_map(|lock| lock.idle_ns.as_ref());
     let (total_ns, count) = idle.fold((0, 0), |(total_ns, count), idle| {
         (u64::saturating_add(total_ns, idle.total), u64::saturating_add(count, idle.count))
     });
-    if total_ns / u64::max(count, 1) < WAKEUP_NS {
-        "It takes that long to wake a thread that sleeps: fewer waits would help, shorter holds hardly."
+    let mean_ns = total_ns / u64::max(count, 1);
+    let (mean, limit) = (figures::duration(mean_ns), figures::duration(WAKEUP_NS));
+    if mean_ns < WAKEUP_NS {
+        format!(
+            "Each time, that took {mean} on average; to wake a thread that sleeps takes up to {limit}: fewer waits would help, shorter \
+             holds hardly."
+        )
     } else {
-        "More threads than CPUs, or other programs, are usually the cause, and not code that holds a lock."
+        format!(
+            "Each time, that took {mean} on average, longer than to wake a thread ({limit}): more threads than CPUs, or other programs, \
+             are usually the cause, and not code that holds a lock."
+        )
     }
 }
 
@@ -150,16 +186,8 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
                 .into(),
         );
     }
-    let contended_ns = contended_ns(report);
-    let of_run = contended_ns as f64 / report.wall_ns.max(1) as f64;
-    if of_run < GAINS {
-        // What is of unknown class may be locks too.
-        let unknown_ns = waited_ns(report, |class| class == Class::Unknown);
-        return (unknown_ns < contended_ns).then(|| format!(
-            "All waiting at these locks is {}, {} of the run: without it, the run would be shorter by that at most.",
-            figures::duration(contended_ns),
-            figures::percent(of_run)
-        ));
+    if let Some(short) = of_short_waits(report) {
+        return short;
     }
     if report.culprits.iter().any(|culprit| report.is_shared(culprit)) {
         return Some(
@@ -209,6 +237,30 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
             }
         )
     })
+}
+
+/// What is said in place of the ranking if all the waiting is little: none if it is not, and then perhaps nothing.
+fn of_short_waits(report: &RunReport) -> Option<Option<String>> {
+    let contended_ns = contended_ns(report);
+    let of_run = contended_ns as f64 / report.wall_ns.max(1) as f64;
+    if of_run >= GAINS {
+        return None;
+    }
+    // What is of unknown class may be locks too.
+    let unknown_ns = waited_ns(report, |class| class == Class::Unknown);
+    let (waited, share) = (figures::duration(contended_ns), figures::percent(of_run));
+    Some((unknown_ns < contended_ns).then(|| match Ending::of(report) {
+        Ending::Itself => format!(
+            "All waiting at these locks is {waited}, {share} of the run: without it, the run would be shorter by that at most."
+        ),
+        Ending::Stuck => format!(
+            "The waiting at these locks that ended is {waited}, {share} of the run. The waits that did not end stand above."
+        ),
+        Ending::Cut => format!(
+            "All waiting at these locks is {waited}, {share} of the run: without it, threads would have had that much more time \
+             at most."
+        ),
+    }))
 }
 
 /// Why no path to the run's end is known.
