@@ -1,4 +1,4 @@
-//! C++20's semaphores, which are made of futexes: locks beside mutexes, or signals.
+//! C++20's semaphores, which are made of futexes: locks, next to a mutex, or signals.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Programs of their own.
 
 mod common;
