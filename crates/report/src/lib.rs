@@ -12,6 +12,7 @@ pub mod history;
 pub mod html;
 mod inversions;
 pub mod json;
+mod names;
 mod only;
 mod path;
 pub mod perfetto;

@@ -10,6 +10,7 @@
 
 use crate::aggregate::{Bucket, distribution};
 use crate::code::base;
+use crate::names::shortened;
 use crate::run::{Class, Distribution, Frame, Kind, Like, Lock, Process, RunReport, TimedOut};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use uncontended_figures::text::clean;
@@ -429,8 +430,13 @@ pub fn callers(stack: &[Frame]) -> impl Iterator<Item = &Frame> {
     stack.iter().skip_while(|frame| crate::code::is_lock(frame))
 }
 
-/// A frame's function, else its module and address.
+/// A frame's function, shortened if its name is long, else its module and address.
 pub fn function(frame: &Frame) -> String {
+    shortened(&whole_function(frame))
+}
+
+/// The same with its whole name.
+pub(crate) fn whole_function(frame: &Frame) -> String {
     match (&frame.function, &frame.module) {
         (Some(function), _) => clean(function),
         (None, Some(module)) => format!("{}+{}", clean(base(module)), clean(&frame.address)),
