@@ -232,6 +232,7 @@ impl Dice {
         Blamed {
             site: self.maybe(Dice::frame),
             stack: self.stack(),
+            callers: self.stack(),
             kind: kinds[self.below(3) as usize],
             wait_ns: self.number(),
             share: self.share(),

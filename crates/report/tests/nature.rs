@@ -423,6 +423,51 @@ fn skipped_frames_do_not_name_a_lock() {
     assert_eq!(named(&["program"]).0, "my_lock");
 }
 
+/// A function that only takes a lock, or gives it back, is said to be one, with the option that names its callers.
+#[test]
+fn a_culprit_that_may_be_a_lock_of_the_programs_own_has_the_option() {
+    let notes = |function: &str, kind, callers: &[&str]| {
+        let mut report = common::sort();
+        report.culprits.truncate(1);
+        report.culprits[0].kind = kind;
+        report.culprits[0].site = Some(common::frame(function, "own.c", 4));
+        report.culprits[0].callers =
+            callers.iter().map(|name| common::frame(name, "own.c", 9)).collect();
+        terminal::render(&report, &Options { width: 200, ..Options::default() })
+    };
+    for (function, kind, callers, words) in [
+        ("my_lock", BlamedKind::Hold, &["work"][..], "my_lock is called by work. If it only takes the lock or gives it back"),
+        ("my_lock", BlamedKind::Hold, &["work"], "names its callers: --skip-frames my_lock\n"),
+        ("my::Lock::lock(int)", BlamedKind::Hold, &["work"], "--skip-frames 'my::Lock::lock*'\n"),
+        ("ready", BlamedKind::Wake, &["a", "b"], "ready is called by a, b. If"),
+        ("ready", BlamedKind::Wake, &["a", "b", "c", "d"], "ready is called by a, b, c, …. If"),
+    ] {
+        let text = notes(function, kind, callers);
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    for (function, kind, callers) in [
+        ("ready", BlamedKind::Wake, &["a"][..]),
+        ("ready", BlamedKind::Hold, &["a", "b"]),
+        ("my_lock", BlamedKind::Hold, &[]),
+        ("clock_tick", BlamedKind::Hold, &["a"]),
+        ("free_blocks", BlamedKind::Hold, &["a"]),
+    ] {
+        let text = notes(function, kind, callers);
+        assert!(!text.contains("--skip-frames"), "{function}: {text}");
+    }
+}
+
+#[test]
+fn long_names_are_short_in_a_report_and_whole_in_json() {
+    let whole = "shop::put<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > >(int)";
+    let mut report = common::sort();
+    report.culprits[0].site = Some(common::frame(whole, "shop.cpp", 4));
+    let text = terminal::render(&report, &Options { width: 200, ..Options::default() });
+    assert!(text.contains(" shop::put<…>(int) shop.cpp:4 "), "{text}");
+    let json = uncontended_report::json::text(&report).unwrap();
+    assert!(String::from_utf8(json).unwrap().contains(whole));
+}
+
 #[test]
 fn the_report_says_who_passes_it_on() {
     let long = |how, kind, waiter: &[&str]| {

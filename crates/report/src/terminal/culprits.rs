@@ -1,5 +1,6 @@
 //! The code that made threads wait: the first thing to read.
 
+use super::wrappers::wrapper;
 use super::{Options, heading};
 use crate::code::{base, line};
 use crate::findings::{HEAVY_NS, cause};
@@ -149,7 +150,8 @@ fn in_their_way(report: &RunReport, locks: &[u64]) -> Option<String> {
 
 /// What is said below the culprits.
 pub(crate) fn notes(report: &RunReport) -> impl Iterator<Item = String> {
-    let of_all = [for_cpu(report), unseen(report), unranked(report), about_ranking(report)];
+    let of_all =
+        [wrapper(report), for_cpu(report), unseen(report), unranked(report), about_ranking(report)];
     of_all.into_iter().flatten()
 }
 

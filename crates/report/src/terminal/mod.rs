@@ -18,6 +18,7 @@ mod locks;
 mod spans;
 mod threads;
 mod worst;
+mod wrappers;
 
 pub(crate) use culprits::{negligible, notes, ranked, shown, unranked, words};
 pub use history::{difference, history};
