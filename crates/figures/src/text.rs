@@ -96,6 +96,17 @@ fn edits(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+/// A number of things with their name: exact, and in the singular if there is one.
+///
+/// ```
+/// use uncontended_figures::text::several;
+/// assert_eq!([1, 0, 1200].map(|pairs| several(pairs, "pair", "pairs")), ["1 pair", "0 pairs", "1,200 pairs"]);
+/// ```
+#[must_use]
+pub fn several(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", crate::whole(number), if number == 1 { one } else { many })
+}
+
 /// `text` with ASCII in place of the signs that this workbench prints itself, for a locale without UTF-8. Each takes as
 /// many columns as before, but a `…` that stands alone.
 ///

@@ -436,7 +436,12 @@ fn a_culprit_that_may_be_a_lock_of_the_programs_own_has_the_option() {
         terminal::render(&report, &Options { width: 200, ..Options::default() })
     };
     for (function, kind, callers, words) in [
-        ("my_lock", BlamedKind::Hold, &["work"][..], "my_lock is called by work. If it only takes the lock or gives it back"),
+        (
+            "my_lock",
+            BlamedKind::Hold,
+            &["work"][..],
+            "my_lock is called by work. If it only takes the lock or gives it back",
+        ),
         ("my_lock", BlamedKind::Hold, &["work"], "names its callers: --skip-frames my_lock\n"),
         ("my::Lock::lock(int)", BlamedKind::Hold, &["work"], "--skip-frames 'my::Lock::lock*'\n"),
         ("ready", BlamedKind::Wake, &["a", "b"], "ready is called by a, b. If"),

@@ -419,9 +419,11 @@ mod tests {
 
     #[test]
     fn the_callers_of_one_culprit_are_kept_those_of_the_most_waiting_first() {
-        let outside = Frame { module: Some("libc.so.6".to_owned()), ..stack(&[("start", "9")])[0].clone() };
+        let outside =
+            Frame { module: Some("libc.so.6".to_owned()), ..stack(&[("start", "9")])[0].clone() };
         let piece = |caller: &str, wait_ns| {
-            let mut stack = stack(&[("unlock", "1"), ("give", "2"), ("x", "3"), (caller, "4"), ("main", "5")]);
+            let mut stack =
+                stack(&[("unlock", "1"), ("give", "2"), ("x", "3"), (caller, "4"), ("main", "5")]);
             stack[2] = outside.clone();
             let site = Some(stack[1].clone());
             let callers = super::caller(&stack[1], &stack).cloned().into_iter().collect();
@@ -429,7 +431,8 @@ mod tests {
         };
         let pieces = vec![piece("b", 2), piece("a", 3), piece("b", 1), piece("c", 1)];
         let [one] = &merged(pieces)[..] else { panic!("one culprit") };
-        let names: Vec<_> = one.callers.iter().map(|frame| frame.function.as_deref().unwrap()).collect();
+        let names: Vec<_> =
+            one.callers.iter().map(|frame| frame.function.as_deref().unwrap()).collect();
         assert_eq!((names, one.wait_ns), (vec!["a", "b", "c"], 7));
         let many = ["a", "b", "c", "d", "e"].map(|name| piece(name, 1)).to_vec();
         assert_eq!(merged(many)[0].callers.len(), CALLERS);

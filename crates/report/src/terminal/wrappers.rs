@@ -16,7 +16,16 @@ use crate::terminal::command_line;
 const CALLERS: usize = 3;
 /// Words in the names of functions that take a lock or give it back.
 const WORDS: [&str; 10] = [
-    "lock", "unlock", "trylock", "acquire", "release", "mutex", "barrier", "semaphore", "latch", "spinlock",
+    "lock",
+    "unlock",
+    "trylock",
+    "acquire",
+    "release",
+    "mutex",
+    "barrier",
+    "semaphore",
+    "latch",
+    "spinlock",
 ];
 
 /// A sentence about the first culprit that may be one.
