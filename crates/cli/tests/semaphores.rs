@@ -9,6 +9,7 @@ use std::process::Command;
 
 /// Four threads take turns at a semaphore for 3 ms each, and at a mutex for a moment; one posts another for a waiter.
 const SEMAPHORES: &str = r#"
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <semaphore>
@@ -16,6 +17,7 @@ const SEMAPHORES: &str = r#"
 #include <vector>
 static std::binary_semaphore turn(1), signal(0);
 static std::mutex mutex;
+static std::atomic<int> wanted;
 __attribute__((noinline)) static void hold_long() {
     turn.acquire();
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
@@ -23,14 +25,16 @@ __attribute__((noinline)) static void hold_long() {
 }
 __attribute__((noinline)) static void hold_short() { std::lock_guard<std::mutex> guard(mutex); }
 int main() {
-    std::thread waits([] { for (int n = 0; n < 20; n++) signal.acquire(); });
     std::vector<std::thread> all;
     for (int n = 0; n < 4; n++) all.emplace_back([] { for (int n = 0; n < 20; n++) hold_long(), hold_short(); });
-    for (int n = 0; n < 20; n++) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    for (auto &thread : all) thread.join();
+    std::thread waits([] { for (int n = 0; n < 3; n++) wanted++, signal.acquire(); });
+    for (int n = 0; n < 3; n++) {
+        do std::this_thread::sleep_for(std::chrono::milliseconds(10)); while (wanted <= n);
+        // On a busy machine, it yields for that long before it sleeps.
+        std::this_thread::sleep_for(std::chrono::milliseconds(150));
         signal.release();
     }
-    for (auto &thread : all) thread.join();
     waits.join();
 }
 "#;

@@ -347,19 +347,29 @@ fn pythons_lock_is_called_by_its_name() {
     }
 }
 
-/// The row of a semaphore made of a futex, for which two threads waited: how long the waits of
-/// the first one took, and which thread ended each. The second is 1, and a third, which never waits for it, 2.
-fn semaphore(waits: &[(u64, usize)]) -> Lock {
-    let names = ["std::__atomic_wait", "std::counting_semaphore<1l>::acquire()", "work"];
+/// The row of a semaphore made of a futex, for which two threads waited in `work`, and which is posted in the function
+/// `poster`: how long the waits of the first one took, and which thread ended each. The second is 1, and a third, which
+/// never waits for it, 2.
+fn semaphore(waits: &[(u64, usize)], poster: &str) -> Lock {
+    let names = ["std::__atomic_wait", "std::counting_semaphore<1l>::acquire()", "work", poster];
     let mut writer = Writer::new();
     let process = writer.process(7);
     writer.module(process, "/bin/program", 0x1000, 0x9000);
     let [first, second, third] = [7, 8, 9].map(|tid| writer.thread(process, tid));
     let object = writer.lock(process, 0xabc0, FUTEX);
     let stack = writer.stack(process, &[0x1001, 0x1002, 0x1003]);
+    let post = writer.stack(process, &[0x1004]);
     for thread in [first, second] {
         let cell = writer.cell(thread, object, 1);
         writer.waited(cell, 1_000_000, 1, [stack, 0]);
+        for (how, stack) in [(WAITED, stack), (WAKE, post)] {
+            let entry = writer.entry(size_of::<Caused>());
+            writer.half(entry, offset_of!(Caused, stack), stack);
+            writer.half(entry, offset_of!(Caused, passed_to), how);
+            writer.word(entry, offset_of!(Caused, wait), 1_000_000);
+            writer.word(entry, offset_of!(Caused, waits), 1);
+            writer.push(cell, offset_of!(Cell, caused), entry, offset_of!(Caused, next));
+        }
     }
     let mut began = 2_000;
     let entry = |&(ticks, by): &(u64, usize)| {
@@ -374,16 +384,19 @@ fn semaphore(waits: &[(u64, usize)]) -> Lock {
 
 #[test]
 fn a_semaphore_made_of_a_futex_is_a_lock_if_those_who_post_it_have_taken_it() {
-    for (waits, class) in [
-        (&[(80, 1), (20, 2)][..], Class::Contention),
-        (&[(79, 1), (21, 2)], Class::Unknown),
-        (&[(6, 1), (94, 2)], Class::Unknown),
-        (&[(5, 1), (95, 2)], Class::Queue),
-        (&[], Class::Unknown),
+    // In another function than the one that waits, and in the same.
+    for (waits, other, same) in [
+        (&[(80, 1), (20, 2)][..], Class::Contention, Class::Contention),
+        (&[(79, 1), (21, 2)], Class::Unknown, Class::Contention),
+        (&[(6, 1), (94, 2)], Class::Unknown, Class::Contention),
+        (&[(5, 1), (95, 2)], Class::Queue, Class::Unknown),
+        (&[], Class::Unknown, Class::Unknown),
     ] {
-        let row = semaphore(waits);
-        assert_eq!((row.like, row.class), (Some(Like::Semaphore), class), "{waits:?}");
-        assert_eq!(kind_of(&row), "futex semaphore");
+        for (poster, class) in [("post", other), ("work", same)] {
+            let row = semaphore(waits, poster);
+            assert_eq!((row.like, row.class), (Some(Like::Semaphore), class), "{waits:?} {poster}");
+            assert_eq!(kind_of(&row), "futex semaphore");
+        }
     }
 }
 

@@ -43,7 +43,7 @@ Not seen: async tasks, locks of the kernel, and programs that are running alread
 programs and Go, the kernel sees the futex waits, with root.
 
 Exit status: the program's own, or with --load the load's; 128 + N if signal N ended it; 127 not found; 126 not executable; \
-125 if `unc` failed (also if the program exited with 0 but an output file could not be written).";
+125 if `unc` failed (also if the program exited with 0 but the report or an output file could not be written).";
 
 /// Run a program and report how long its threads waited for each lock, and why
 #[derive(Debug, Args)]

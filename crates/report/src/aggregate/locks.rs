@@ -293,7 +293,7 @@ impl Scale<'_> {
     ) -> (Division, Nature) {
         let is_held = meaning.blame;
         let posted = match named {
-            Some(Like::Semaphore) => Some(posters::class(lock.unit, cells)),
+            Some(Like::Semaphore) => Some(posters::class(lock.unit, cells, stacks)),
             _ => None,
         };
         let is_lock = named == Some(Like::Mutex) || posted == Some(Class::Contention);
