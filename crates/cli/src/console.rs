@@ -39,7 +39,7 @@ pub(crate) fn say(text: &str, is_taken: bool) -> Result<(), Failure> {
 }
 
 /// `text` in the characters of the locale.
-fn in_locale(text: &str) -> Cow<'_, str> {
+pub(crate) fn in_locale(text: &str) -> Cow<'_, str> {
     if emit::is_utf8() { Cow::Borrowed(text) } else { Cow::Owned(ascii(text)) }
 }
 

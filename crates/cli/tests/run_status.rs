@@ -202,8 +202,8 @@ fn a_command_line_that_means_something_else_is_answered_with_it() {
         (&["terns"], "a similar subcommand exists: 'terms'"),
         (&["rn", "--", "true"], "a similar subcommand exists: 'run'"),
         (&["/bin/sh"], "to see where its threads wait: unc run -- /bin/sh"),
-        (&["--json", "x"], "--json goes after the command: unc run --json …; also unc attach"),
-        (&["--folded=x", "./a"], "--folded goes after the command: unc run --folded …"),
+        (&["--json", "x"], "--json goes after the command: unc run --json ...; also unc attach"),
+        (&["--folded=x", "./a"], "--folded goes after the command: unc run --folded ..."),
     ] {
         let output = unc().args(words).output().unwrap();
         assert_eq!(status(&output), 2, "{words:?}");
@@ -222,6 +222,8 @@ fn without_utf_8_nothing_but_ascii_is_printed() {
         "{}",
         stderr(&output)
     );
+    let output = unc().arg("terms").env("LC_ALL", "C").output().unwrap();
+    assert!(stdout(&output).contains("f < g") && stdout(&output).is_ascii(), "{}", stdout(&output));
     let output = unc_run(&[]).arg("true").env("LC_ALL", "C.UTF-8").output().unwrap();
     assert!(stderr(&output).contains(" · exit status 0"), "{}", stderr(&output));
 }

@@ -52,5 +52,5 @@ fn of_flag(command: &clap::Command, words: &[OsString]) -> Option<String> {
     let having: Vec<String> = having.map(|of| format!("unc {}", of.get_name())).collect();
     let (first, rest) = having.split_first()?;
     let rest = if rest.is_empty() { String::new() } else { format!("; also {}", rest.join(", ")) };
-    Some(format!("{typed} goes after the command: {first} {typed} …{rest}"))
+    Some(format!("{typed} goes after the command: {first} {typed} ...{rest}"))
 }

@@ -31,7 +31,7 @@ Examples:
   unc run --only '*cache*' -- ./program         only the locks that this code takes or holds
   unc run --debug-dir ./symbols -- ./program    with debug information from elsewhere
   unc run --lock-order -- ./program             which locks are taken in different orders?
-  unc run --skip-frames 'mylock_*' -- ./program name locks by the code that calls mylock_…
+  unc run --skip-frames 'mylock_*' -- ./program name locks by the callers of these
   unc run --span handle_request -- ./server     what did its slowest calls wait for?
   unc run --trace run.unc -- ./program          keep the record for `unc report run.unc`
 
