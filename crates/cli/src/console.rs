@@ -1,15 +1,17 @@
 //! Lines for people on the terminal.
 
-use crate::files::unless_closed;
+use crate::emit;
+use crate::files::{unless_closed, why};
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::os::fd::AsFd;
 use std::thread::JoinHandle;
 use uncontended_decide::Failure;
-use uncontended_figures::text::wrap;
+use uncontended_figures::text::{ascii, wrap};
 
 /// Writes to standard error. A closed standard error does not stop the measurement.
 pub(crate) fn tell(text: &str) {
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    let _ = std::io::stderr().write_all(in_locale(text).as_bytes());
 }
 
 /// A failure as `unc` prints it, with the remedy on a line of its own.
@@ -27,11 +29,23 @@ pub(crate) fn complain(failure: &Failure) {
 /// Prints for people: to standard output, or to standard error if that `is_taken`, as by JSON. A closed pipe is not an
 /// error; the exit status still carries the verdict.
 pub(crate) fn say(text: &str, is_taken: bool) -> Result<(), Failure> {
+    let text = &*in_locale(text);
     let printed = match is_taken {
         true => std::io::stderr().write_all(on(&std::io::stderr(), text).as_bytes()),
         false => std::io::stdout().write_all(on(&std::io::stdout(), text).as_bytes()),
     };
-    unless_closed(printed).map_err(|error| Failure::new(format!("cannot print: {error}"), ""))
+    let stream = if is_taken { "standard error" } else { "standard output" };
+    unless_closed(printed).map_err(|error| unprinted(stream, &error, ""))
+}
+
+/// `text` in the characters of the locale.
+pub(crate) fn in_locale(text: &str) -> Cow<'_, str> {
+    if emit::is_utf8() { Cow::Borrowed(text) } else { Cow::Owned(ascii(text)) }
+}
+
+/// That a stream could not be written.
+fn unprinted(stream: &str, error: &std::io::Error, remedy: &str) -> Failure {
+    Failure::new(format!("{stream} could not be written: {}", why(error)), remedy)
 }
 
 /// Wraps the lines of `text` if `stream` is a terminal.
@@ -54,18 +68,21 @@ pub(crate) struct Printing(Option<JoinHandle<()>>);
 
 impl Printing {
     /// Prints a report on standard error: the last one now, others in a thread, for a slow reader must not keep `unc`
-    /// from the program. One that comes while the one before is still being printed is left out.
-    pub(crate) fn print(&mut self, text: String, is_last: bool) {
-        // If stderr is closed, the report has no reader.
-        let write = move || drop(std::io::stderr().write_all(text.as_bytes()));
+    /// from the program. One that comes while the one before is still being printed is left out. Only that the last one
+    /// could not be written is a failure; if stderr is closed, it has no reader.
+    pub(crate) fn print(&mut self, text: String, is_last: bool) -> Result<(), Failure> {
+        let write = move || unless_closed(std::io::stderr().write_all(text.as_bytes()));
         let before = self.0.take_if(|before| is_last || before.is_finished());
         if let Some(before) = before {
             let _ = before.join(); // It has nothing to say.
         }
         if is_last {
-            write();
-        } else if self.0.is_none() {
-            self.0 = Some(std::thread::spawn(write));
+            let remedy = "pass --report FILE to write the report to a file";
+            return write().map_err(|error| unprinted("standard error", &error, remedy));
         }
+        if self.0.is_none() {
+            self.0 = Some(std::thread::spawn(move || drop(write())));
+        }
+        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Makes the forms of a report, and prints those for people.
 
 use crate::console::complain;
+use crate::files::why;
 use crate::run::plan::Plan;
 use crate::run::session::Outputs;
 use crate::symbols::ElfSymbols;
@@ -10,7 +11,7 @@ use std::ops::RangeInclusive;
 use std::os::fd::AsFd;
 use uncontended_decide::Failure;
 use uncontended_report::facts::Facts;
-use uncontended_report::history::History;
+use uncontended_report::history::{History, HistoryError};
 use uncontended_report::run::RunReport;
 use uncontended_report::{aggregate, json, terminal, tracefile};
 
@@ -47,11 +48,11 @@ pub(crate) fn after_run(
         remember(&report, started_unix_s);
     }
     plan.view.narrow(&mut report);
-    if !plan.quiet && !forms.has_text() {
-        let text = text(&report, plan.view.top, &std::io::stderr());
-        printing.print(text, has_ended);
-    }
-    last_of([kept, forms.write(&report, &timelines, plan.view.top)])
+    let printed = match plan.quiet || forms.has_text() {
+        true => Ok(()),
+        false => printing.print(text(&report, plan.view.top, &std::io::stderr()), has_ended),
+    };
+    last_of([kept, printed, forms.write(&report, &timelines, plan.view.top)])
 }
 
 /// The report on a record and the facts of its run.
@@ -92,7 +93,7 @@ pub(crate) fn plain(top: usize) -> terminal::Options {
 }
 
 /// Whether the locale has UTF-8, as far as it is set: containers mostly have none, but print on a terminal that has it.
-fn is_utf8() -> bool {
+pub(crate) fn is_utf8() -> bool {
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set);
     locale.is_none_or(|locale| {
@@ -104,8 +105,14 @@ fn is_utf8() -> bool {
 /// Adds the run to the history. A failure is reported and changes nothing else.
 fn remember(report: &RunReport, started_unix_s: u64) {
     if let Err(error) = History::of_user().and_then(|history| history.add(report, started_unix_s)) {
+        let error = match &error {
+            HistoryError::Io(path, error) => format!("{}: {}", path.display(), why(error)),
+            other => other.to_string(),
+        };
         let cause = format!("the run was not added to the history: {error}");
-        complain(&Failure::new(cause, "pass --no-history to skip it"));
+        let remedy =
+            "set XDG_STATE_HOME or HOME to a folder that you may write to, or pass --no-history";
+        complain(&Failure::new(cause, remedy));
     }
 }
 

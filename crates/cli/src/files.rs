@@ -75,8 +75,16 @@ pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failur
         false => std::fs::write(path, content),
     };
     written.map_err(|error| {
-        Failure::new(format!("{} could not be written: {}", path.display(), why(&error)), "")
+        Failure::new(format!("{} could not be written: {}", named(path), why(&error)), "")
     })
+}
+
+/// What messages call the file at `path`.
+pub(crate) fn named(path: &Path) -> String {
+    match path == Path::new("-") {
+        true => "standard output".to_owned(),
+        false => path.display().to_string(),
+    }
 }
 
 /// Why a file could not be read or written, in words without the system's number.

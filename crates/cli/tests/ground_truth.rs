@@ -275,8 +275,8 @@ programs! {
     forked_bare free_but_off_cpu full_record futex held_for_life holder_sleeps late_destructors many many_keys
     no_frame_information own_close own_malloc parked_workers passed_on plugin quiet_release readers_starve_writer
     same_results sandbox semaphore_lock semaphore_pool signal_handler_locks signal_jumps_out signal_many_locks
-    signals_in_a_row slept small_stack spin_and_barrier timed_out trylock_loop types variable_in_an_array vfork_exec wait_moves
-    waiters_in_turn way_back
+    signals_in_a_row slept small_stack spin_and_barrier timed_out trylock_loop types variable_in_an_array vfork_exec
+    wait_moves waiters_in_turn way_back
 }
 
 #[test]

@@ -155,6 +155,79 @@ fn a_full_disk_is_said_and_hides_no_failure_of_the_program() {
     }
 }
 
+/// Runs `unc` with these words, a stream of it being a full disk.
+fn on_full_disk(stream: &str, words: &str) -> std::process::Output {
+    let text = format!("exec {} {words} {stream}/dev/full", env!("CARGO_BIN_EXE_unc"));
+    std::process::Command::new("sh").args(["-c", &text]).output().unwrap()
+}
+
+#[test]
+fn what_could_not_be_printed_is_a_failure() {
+    for (code, expected) in [(0, 125), (3, 3)] {
+        let output = on_full_disk("2>", &format!("run --no-history -- sh -c 'exit {code}'"));
+        assert_eq!(status(&output), expected);
+    }
+    assert_eq!(status(&on_full_disk("2>", "run --no-history --quiet -- true")), 0);
+    for words in ["litmus --list", "litmus --builtin SB --model sc", "terms", "--help"] {
+        assert_eq!(status(&on_full_disk(">", words)), 2, "{words}");
+    }
+    let output = on_full_disk(">", "litmus --builtin SB --model sc --json -");
+    assert_eq!(status(&output), 2);
+    let words = "unc: standard output could not be written: No space left on device\n";
+    assert!(stderr(&output).ends_with(words), "{}", stderr(&output));
+}
+
+#[test]
+fn a_run_that_cannot_be_kept_says_how_to_go_on() {
+    for (home, cause) in
+        [("/proc", "/proc/.local"), ("relative", "neither XDG_STATE_HOME nor HOME")]
+    {
+        let mut command = unc();
+        command
+            .args(["run", "--quiet", "--", "true"])
+            .env_remove("XDG_STATE_HOME")
+            .env("HOME", home);
+        let output = command.output().unwrap();
+        let text = stderr(&output);
+        assert_eq!((status(&output), text.lines().count()), (0, 2), "{text}");
+        assert!(text.contains(cause) && !text.contains("os error"), "{text}");
+        assert!(text.contains("     set XDG_STATE_HOME or HOME to a folder"), "{text}");
+    }
+}
+
+#[test]
+fn a_command_line_that_means_something_else_is_answered_with_it() {
+    for (words, tip) in [
+        (&["help", "term"][..], "a similar subcommand exists: 'terms'"),
+        (&["terns"], "a similar subcommand exists: 'terms'"),
+        (&["rn", "--", "true"], "a similar subcommand exists: 'run'"),
+        (&["/bin/sh"], "to see where its threads wait: unc run -- /bin/sh"),
+        (&["--json", "x"], "--json goes after the command: unc run --json ...; also unc attach"),
+        (&["--folded=x", "./a"], "--folded goes after the command: unc run --folded ..."),
+    ] {
+        let output = unc().args(words).output().unwrap();
+        assert_eq!(status(&output), 2, "{words:?}");
+        assert!(stderr(&output).contains(tip), "{words:?}: {}", stderr(&output));
+    }
+    let output = unc().arg("no-such-command").output().unwrap();
+    assert!(!stderr(&output).contains("tip:"), "{}", stderr(&output));
+}
+
+#[test]
+fn without_utf_8_nothing_but_ascii_is_printed() {
+    let mut command = unc_run(&["--top", "1"]);
+    let output = command.arg("true").env("LC_ALL", "C").output().unwrap();
+    assert!(
+        stderr(&output).contains("Coverage") && stderr(&output).is_ascii(),
+        "{}",
+        stderr(&output)
+    );
+    let output = unc().arg("terms").env("LC_ALL", "C").output().unwrap();
+    assert!(stdout(&output).contains("f < g") && stdout(&output).is_ascii(), "{}", stdout(&output));
+    let output = unc_run(&[]).arg("true").env("LC_ALL", "C.UTF-8").output().unwrap();
+    assert!(stderr(&output).contains(" · exit status 0"), "{}", stderr(&output));
+}
+
 #[test]
 fn a_limit_on_the_size_of_files_is_said() {
     let unc = env!("CARGO_BIN_EXE_unc");

@@ -12,6 +12,7 @@ use crate::Failure;
 use crate::question::Claim;
 use crate::verdict::Answer;
 use serde::{Deserialize, Serialize};
+use uncontended_figures::text::several;
 use uncontended_figures::{self as figures, given_percent, percent};
 use uncontended_stats::tails::{Level, Side, Tails};
 use uncontended_stats::{MaxError, Rate};
@@ -309,8 +310,8 @@ impl TailFinding {
                     None => "are lost".to_string(),
                 };
                 format!(
-                    ", but whether a tail is heavier is open: {candidate} of its runs and {baseline} of the baseline's {beyond}; about {} more pairs would decide",
-                    self.more_to_clear.unwrap_or(0)
+                    ", but whether a tail is heavier is open: {candidate} of its runs and {baseline} of the baseline's {beyond}; about {} would decide",
+                    several(self.more_to_clear.unwrap_or(0), "more pair", "more pairs")
                 )
             }
             TailState::Clear if self.would_hold(claim) => format!(

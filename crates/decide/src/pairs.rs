@@ -16,6 +16,7 @@ use crate::record::{Outcome, Run};
 use crate::spread::{Spread, Spreads};
 use crate::trial::{self, Trial, more_to_decide, remaining};
 use crate::verdict::{About, Answer, Effect, Evidence, Finding, OfPairs, Relation};
+use uncontended_figures::text::several;
 use uncontended_figures::{count, given_number, number, progress::State, ratio, whole};
 use uncontended_stats::{self as stats, Counts, Method, Rate, Report};
 
@@ -272,8 +273,11 @@ impl Trial for PairTrial {
         let (arm, candidate) = self.candidates().find(unmeasured)?;
         Some(Failure::new(
             format!(
-                "all {} pairs of '{}' and '{}' were lost on both sides (failed, killed, or ended without the metric): there is nothing to compare",
-                candidate.lost,
+                "{} of '{}' and '{}' were lost on both sides (failed, killed, or ended without the metric): there is nothing to compare",
+                match candidate.lost {
+                    1 => "both values of the only pair".to_owned(),
+                    lost => format!("all {lost} pairs"),
+                },
                 self.compare.commands[self.compare.baseline],
                 self.compare.commands[arm]
             ),
@@ -332,7 +336,8 @@ impl Trial for PairTrial {
                 (Some(clears), text)
             }
         };
-        let text = format!("{} pairs; {to_decide}", whole(candidate.costs.len() as u64));
+        let text =
+            format!("{}; {to_decide}", several(candidate.costs.len() as u64, "pair", "pairs"));
         let found = format!(
             "{} {} with {}",
             self.compare.effect_name(),

@@ -14,6 +14,7 @@ use crate::record::{Outcome, Run};
 use crate::trial::{self, Trial, finding_about, more_to_decide, remaining};
 use crate::verdict::{About, Answer, Finding, OfRate, Percentile};
 use serde::Serialize;
+use uncontended_figures::text::several;
 use uncontended_figures::{progress::State, share, whole};
 use uncontended_stats::bursts::{BurstJudge, Chain, Pending};
 use uncontended_stats::{self as stats, Counts, Judge, MaxError, Rate, Report, quantile};
@@ -119,7 +120,7 @@ impl Trial for RateTrial {
                 Answer::from(pending.would_be).name()
             ),
         };
-        let text = format!("{} runs; {to_decide}", whole(counts.trials()));
+        let text = format!("{}; {to_decide}", several(counts.trials(), "run", "runs"));
         let good = whole(counts.successes());
         State { text, left, found: format!("{good} good, rate {}", share(None, low, high)) }
     }
@@ -136,6 +137,10 @@ impl Trial for RateTrial {
         let meaning = "they lack the property, whatever they print";
         let failed = match self.failed {
             0 => None,
+            1 if self.runs == 1 => Some(
+                "the only run failed: it lacks the property, whatever it prints; if a nonzero status is normal, write 'COMMAND || true'"
+                    .to_owned(),
+            ),
             all if all == self.runs => Some(format!(
                 "all {all} runs failed: {meaning}; if a nonzero status is normal, write 'COMMAND || true'"
             )),

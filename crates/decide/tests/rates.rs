@@ -84,4 +84,10 @@ fn a_failed_run_is_the_worst() {
         let told = trial.diagnoses().join("\n");
         assert!(told.contains("10 of 40 runs failed"), "{told}");
     }
+    let mut trial = open(asked(Side::AtMost, 0.75, Some(1.0), Some(0.75)));
+    for failed in ["the only run failed: it lacks", "all 2 runs failed: they lack"] {
+        trial.push(&Run { outcome: Outcome::Failed(1), ..Run::of(0, 1.0) }).unwrap();
+        let told = trial.diagnoses().join("\n");
+        assert!(told.contains(failed), "{told}");
+    }
 }

@@ -96,6 +96,42 @@ fn edits(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+/// A number of things with their name: exact, and in the singular if there is one.
+///
+/// ```
+/// use uncontended_figures::text::several;
+/// assert_eq!([1, 0, 1200].map(|pairs| several(pairs, "pair", "pairs")), ["1 pair", "0 pairs", "1,200 pairs"]);
+/// ```
+#[must_use]
+pub fn several(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", crate::whole(number), if number == 1 { one } else { many })
+}
+
+/// `text` with ASCII in place of the signs that this workbench prints itself, for a locale without UTF-8. Each takes as
+/// many columns as before, but a `…` that stands alone.
+///
+/// ```
+/// use uncontended_figures::text::ascii;
+/// assert_eq!(ascii("  … 3 more · 12.0 µs\nlong_nam… ← main.rs:1"), "  ... 3 more - 12.0 us\nlong_nam~ < main.rs:1");
+/// ```
+#[must_use]
+pub fn ascii(text: &str) -> String {
+    let text = text.replace(" … ", " ... ");
+    let plain = |sign: char| match sign {
+        '…' => '~',
+        '─' | '–' | '−' | '·' => '-',
+        '│' => '|',
+        '├' | '└' => '+',
+        '×' => 'x',
+        '÷' => '/',
+        'µ' => 'u',
+        '←' => '<',
+        '→' => '>',
+        sign => sign,
+    };
+    text.chars().map(plain).collect()
+}
+
 /// `text` in lines of at most `columns`, as far as its words allow. The first line begins with `first`; the others are
 /// indented to the same column. Each line ends in a line feed.
 #[must_use]

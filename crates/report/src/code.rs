@@ -129,7 +129,7 @@ const TAKES_INTERPRETER: [&str; 4] =
     ["take_gil", "PyEval_RestoreThread", "PyEval_Acquire*", "PyGILState_Ensure"];
 
 /// Parts of the names of functions that tell what a futex is used for.
-const LIKE: [(&str, Like); 14] = [
+const LIKE: [(&str, Like); 15] = [
     ("*condvar*", Like::Condition),
     ("*cond_*", Like::Condition),
     ("*waitcondition*", Like::Condition),
@@ -144,6 +144,7 @@ const LIKE: [(&str, Like); 14] = [
     ("__kmpc_critical*", Like::Mutex),
     ("gomp_*", Like::Condition),
     ("__kmp*", Like::Condition),
+    ("*semaphore*", Like::Semaphore),
     // Locks park threads too, so this comes last.
     ("*park*", Like::Condition),
 ];

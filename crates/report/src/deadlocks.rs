@@ -137,7 +137,7 @@ pub(crate) fn sentence(report: &RunReport, deadlock: &Deadlock) -> String {
     }
     let more = match threads - parts.len() {
         0 => String::new(),
-        more => format!("\n… and {more} more threads"),
+        more => format!("\n… and {}", several(more as u64, "more thread", "more threads")),
     };
     format!("{title} of {threads} threads: {remedy}\n{}{more}", parts.join("\n"))
 }

@@ -10,7 +10,7 @@
 //! The input format of `flamegraph.pl`; the order of both stacks is that of bcc's `offwaketime`.
 
 use crate::pieces::{Piece, pieces};
-use crate::rows::{function, kind_of, place};
+use crate::rows::{kind_of, place, whole_function};
 use crate::run::{Lock, RunReport};
 
 /// The folded form of `report`.
@@ -31,14 +31,15 @@ pub fn render(report: &RunReport) -> String {
 /// The waiter's stack, and the lock.
 fn waiter(pid: u32, lock: &Lock) -> String {
     let stack = lock.worst_wait.iter().flat_map(|wait| wait.waiter.iter().rev());
-    let frames: String = stack.map(|frame| format!(";{}", plain(&function(frame)))).collect();
+    let frames: String = stack.map(|frame| format!(";{}", plain(&whole_function(frame)))).collect();
     let name = plain(&format!("{} #{} {}", kind_of(lock), lock.id, place(lock)));
     format!("pid {pid}{frames};;{name}")
 }
 
 /// The functions of the stack that a piece is blamed on, innermost first.
 fn culprit(piece: &Piece<'_>) -> String {
-    let names: Vec<String> = piece.stack.iter().map(|frame| plain(&function(frame))).collect();
+    let names: Vec<String> =
+        piece.stack.iter().map(|frame| plain(&whole_function(frame))).collect();
     if names.is_empty() { piece.cause.word().to_owned() } else { names.join(";") }
 }
 

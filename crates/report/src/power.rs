@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 use uncontended_decide::power::{Forecast, Truth};
 use uncontended_figures::table::{Column, Paint, Table};
+use uncontended_figures::text::several;
 use uncontended_figures::{given_number, given_percent, percent, share, whole};
 
 /// The forecast as lines of text.
 #[must_use]
 pub fn text(forecast: &Forecast) -> String {
-    let most = whole(forecast.max_runs);
-    let mut text = format!("{}, with at most {most} runs:\n", forecast.question);
+    let most = several(forecast.max_runs, "run", "runs");
+    let mut text = format!("{}, with at most {most}:\n", forecast.question);
     text += &answers(forecast).text(usize::MAX, Paint::default());
     let p95 = forecast.p95_runs.map_or("more than the budget".to_string(), whole);
     let _ = writeln!(

@@ -10,6 +10,7 @@
 
 use crate::aggregate::{Bucket, distribution};
 use crate::code::base;
+use crate::names::shortened;
 use crate::run::{Class, Distribution, Frame, Kind, Like, Lock, Process, RunReport, TimedOut};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use uncontended_figures::text::clean;
@@ -258,8 +259,13 @@ fn label(first: u64, locks: usize) -> String {
     }
 }
 
-/// What the rows of these locks are called ([`Row::label`]), each once, in the order of the locks. One that the report
-/// does not have has its own number.
+/// The variable that a lock is, or is a part of.
+pub(crate) fn variable(lock: &Lock) -> Option<String> {
+    lock.variable.as_deref().map(|name| shortened(&clean(name)))
+}
+
+/// What the rows of these locks are called ([`Row::label`], and the variable of a lock that is alone), each once, in
+/// the order of the locks. One that the report does not have has its own number.
 pub fn labels(report: &RunReport, ids: &[u64]) -> Vec<String> {
     let wanted: HashSet<u64> = ids.iter().copied().collect();
     let all = || {
@@ -284,7 +290,12 @@ pub fn labels(report: &RunReport, ids: &[u64]) -> Vec<String> {
     let mut said: HashSet<String> = HashSet::new();
     for id in ids {
         let row = keys.get(id).and_then(|key| rows.get(key));
-        let label = row.map_or_else(|| label(*id, 1), |(first, locks)| label(first.id, *locks));
+        let named = |&(first, locks): &(&Lock, usize)| {
+            let variable = variable(first).filter(|_| locks == 1);
+            let variable = variable.map_or_else(String::new, |name| format!(" ({name})"));
+            label(first.id, locks) + &variable
+        };
+        let label = row.map_or_else(|| label(*id, 1), named);
         if said.insert(label.clone()) {
             labels.push(label);
         }
@@ -376,6 +387,7 @@ pub fn kind_of(lock: &Lock) -> &'static str {
     match (lock.kind, lock.like) {
         (Kind::Futex, Some(Like::Mutex)) => "futex mutex",
         (Kind::Futex, Some(Like::Condition)) => "futex condition",
+        (Kind::Futex, Some(Like::Semaphore)) => "futex semaphore",
         (kind, _) => kind_name(kind),
     }
 }
@@ -428,8 +440,13 @@ pub fn callers(stack: &[Frame]) -> impl Iterator<Item = &Frame> {
     stack.iter().skip_while(|frame| crate::code::is_lock(frame))
 }
 
-/// A frame's function, else its module and address.
+/// A frame's function, shortened if its name is long, else its module and address.
 pub fn function(frame: &Frame) -> String {
+    shortened(&whole_function(frame))
+}
+
+/// The same with its whole name.
+pub(crate) fn whole_function(frame: &Frame) -> String {
     match (&frame.function, &frame.module) {
         (Some(function), _) => clean(function),
         (None, Some(module)) => format!("{}+{}", clean(base(module)), clean(&frame.address)),

@@ -194,6 +194,8 @@ pub enum Like {
     Mutex,
     /// A condition: its waiters wait for an event.
     Condition,
+    /// A semaphore: its waiters wait for a thread that has it, or for an event, which its class says.
+    Semaphore,
 }
 
 /// One row: a lock, or one side of a read-write lock.

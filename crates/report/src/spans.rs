@@ -33,8 +33,10 @@ pub(crate) fn remark(spans: &Spans) -> String {
 /// What the table leaves out, and what watching cost, in sentences.
 pub(crate) fn notes(spans: &Spans) -> Vec<String> {
     let kept = (spans.not_kept > 0).then(|| {
+        let (is, their) = if spans.not_kept == 1 { ("is", "its") } else { ("are", "their") };
+        let what = if spans.not_kept == 1 { "it" } else { "they" };
         let count = figures::count(spans.not_kept);
-        format!("{count} more are left out: their beginning or end, or what they waited for, was not seen.")
+        format!("{count} more {is} left out: {their} beginning or end, or what {what} waited for, was not seen.")
     });
     let lost = (spans.lost > 0).then(|| {
         format!("{} calls and returns came too fast to follow.", figures::count(spans.lost))

@@ -153,7 +153,9 @@ impl Dice {
             [IdleCause::NotWoken, IdleCause::NotScheduled, IdleCause::Barged, IdleCause::Unknown];
         Lock {
             class: classes[self.below(6) as usize],
-            like: self.maybe(|dice| [Like::Mutex, Like::Condition][dice.below(2) as usize]),
+            like: self.maybe(|dice| {
+                [Like::Mutex, Like::Condition, Like::Semaphore][dice.below(3) as usize]
+            }),
             known_as: self.maybe(Dice::text),
             site: self.maybe(Dice::frame),
             created: self.stack(),
@@ -230,6 +232,7 @@ impl Dice {
         Blamed {
             site: self.maybe(Dice::frame),
             stack: self.stack(),
+            callers: self.stack(),
             kind: kinds[self.below(3) as usize],
             wait_ns: self.number(),
             share: self.share(),

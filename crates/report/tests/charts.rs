@@ -35,6 +35,11 @@ fn a_verdict_has_its_pictures() {
     let narrowed = ratios(&quotients, &within, (1.0 / 1.02, 1.02));
     assert_eq!(narrowed.0.matches("<circle").count(), 60);
     assert!(narrowed.0.contains("margin") && narrowed.0.contains("interval of the median"));
+    // The names of the series are one text: however large its font, they do not overlap.
+    let legend = narrowed.0.split("<text class=\"legend\"").nth(1).unwrap();
+    let legend = legend.split("</text>").next().unwrap();
+    assert_eq!(legend.matches("<tspan").count(), 4, "{legend}");
+    assert!(legend.contains("pairs") && legend.contains("interval of the median"), "{legend}");
     if let Some(folder) = std::env::var_os("UNC_PAGES") {
         let page = Page::new(
             "unc slo --at-least 1 --rate 0.99",

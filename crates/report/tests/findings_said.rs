@@ -132,7 +132,7 @@ fn waiting_for_a_cpu_is_not_a_culprit() {
         render(report, &Options { top: 3, colour: false, width: 200, utf8: true })
     };
     let said = text(&report);
-    let words = "For 19.4 % of that waiting (210 ms), #1 stood idle: the waiters had been woken, but did not run yet. More threads than CPUs";
+    let words = "For 19.4 % of that waiting (210 ms), #1 (queue+0x20) stood idle: the waiters had been woken, but did not run yet. Each time, that took";
     assert!(said.contains(words) && !said.contains("#1 stood idle: no CPU"), "{said}");
     let lock = &mut report.processes[0].locks[0];
     lock.idle_causes = Some(IdleCauses {
@@ -146,12 +146,15 @@ fn waiting_for_a_cpu_is_not_a_culprit() {
     // Of short intervals, no lack of CPUs is the cause.
     let lock = &mut report.processes[0].locks[0];
     lock.idle_ns = times(&[90 * US; 2_000]);
-    assert!(text(&report).contains("It takes that long to wake a thread that sleeps"));
+    assert!(
+        text(&report)
+            .contains("to wake a thread that sleeps takes up to 100 µs: fewer waits would help")
+    );
     let lock = &mut report.processes[0].locks[0];
     lock.idle_causes = None;
     lock.worst_idle.as_mut().unwrap().cause = IdleCause::Barged;
     let said = text(&report);
-    assert!(!said.contains(words) && said.contains("#1 stood idle: barged"), "{said}");
+    assert!(!said.contains(words) && said.contains("#1 (queue+0x20) stood idle: barged"), "{said}");
 }
 
 /// Locks taken in two orders are a finding, after what costs time, and never pushed out by that.

@@ -14,6 +14,7 @@ use uncontended_trace::layout::{
     self, CHAIN, CHAINED, Caused, Cell, Cold, PASSED, WAITED, WAKE, kind::CONDITION, kind::FUTEX,
     kind::SEMAPHORE,
 };
+use uncontended_trace::reader::LoggedRecord;
 use written::{Writer, facts};
 
 /// Names the function at address `n` by the `n`th name.
@@ -346,6 +347,76 @@ fn pythons_lock_is_called_by_its_name() {
     }
 }
 
+/// The row of a semaphore made of a futex, for which two threads waited in `work`, and which is posted in the function
+/// `poster`: how long the waits of the first one took, and which thread ended each. The second is 1, and a third, which
+/// never waits for it, 2.
+fn semaphore(waits: &[(u64, usize)], poster: &str) -> Lock {
+    let names = ["std::__atomic_wait", "std::counting_semaphore<1l>::acquire()", "work", poster];
+    let mut writer = Writer::new();
+    let process = writer.process(7);
+    writer.module(process, "/bin/program", 0x1000, 0x9000);
+    let [first, second, third] = [7, 8, 9].map(|tid| writer.thread(process, tid));
+    let object = writer.lock(process, 0xabc0, FUTEX);
+    let stack = writer.stack(process, &[0x1001, 0x1002, 0x1003]);
+    let post = writer.stack(process, &[0x1004]);
+    for thread in [first, second] {
+        let cell = writer.cell(thread, object, 1);
+        writer.waited(cell, 1_000_000, 1, [stack, 0]);
+        for (how, stack) in [(WAITED, stack), (WAKE, post)] {
+            let entry = writer.entry(size_of::<Caused>());
+            writer.half(entry, offset_of!(Caused, stack), stack);
+            writer.half(entry, offset_of!(Caused, passed_to), how);
+            writer.word(entry, offset_of!(Caused, wait), 1_000_000);
+            writer.word(entry, offset_of!(Caused, waits), 1);
+            writer.push(cell, offset_of!(Cell, caused), entry, offset_of!(Caused, next));
+        }
+    }
+    let mut began = 2_000;
+    let entry = |&(ticks, by): &(u64, usize)| {
+        began += ticks;
+        let (ended, by) = (began + ticks, [first, second, third][by]);
+        LoggedRecord { began, ended, by_at: ended, by, lock: object, ..LoggedRecord::default() }
+    };
+    let entries: Vec<LoggedRecord> = waits.iter().map(entry).collect();
+    writer.logs(first, &entries);
+    only(&report(&writer.bytes, facts(), &mut Names(&names)).unwrap()).clone()
+}
+
+#[test]
+fn a_semaphore_made_of_a_futex_is_a_lock_if_those_who_post_it_have_taken_it() {
+    // In another function than the one that waits, and in the same.
+    for (waits, other, same) in [
+        (&[(80, 1), (20, 2)][..], Class::Contention, Class::Contention),
+        (&[(79, 1), (21, 2)], Class::Unknown, Class::Contention),
+        (&[(6, 1), (94, 2)], Class::Unknown, Class::Contention),
+        (&[(5, 1), (95, 2)], Class::Queue, Class::Unknown),
+        (&[], Class::Unknown, Class::Unknown),
+    ] {
+        for (poster, class) in [("post", other), ("work", same)] {
+            let row = semaphore(waits, poster);
+            assert_eq!((row.like, row.class), (Some(Like::Semaphore), class), "{waits:?} {poster}");
+            assert_eq!(kind_of(&row), "futex semaphore");
+        }
+    }
+}
+
+#[test]
+fn waiting_of_unknown_class_is_said_not_to_be_ranked() {
+    let at = |like: &[&str], ticks| {
+        let report = run_of(FUTEX, like, &[(WAKE, &["work"], ticks)], facts());
+        let mut row = only(&report).clone();
+        row.wait_ns = common::times(&[ticks]);
+        let mut report = report;
+        report.processes[0].locks = vec![row];
+        terminal::render(&report, &Options { width: 200, ..Options::default() })
+    };
+    let words = "Not ranked: 10.0 ms of waiting at #0, of class unknown";
+    let text = at(&["mine"], 10_000_000);
+    assert!(text.contains(words), "{text}");
+    assert!(!at(&["mine"], 9_999_999).contains("Not ranked"));
+    assert!(!at(&["std::sync::Mutex::lock", "mine"], 10_000_000).contains("Not ranked"));
+}
+
 #[test]
 fn skipped_frames_do_not_name_a_lock() {
     let waiter = ["my_lock", "my_locks::Guard::new", "work", "main"];
@@ -363,6 +434,56 @@ fn skipped_frames_do_not_name_a_lock() {
     assert_eq!(named(&["my_*lock", "*Guard*"]), ("work".to_owned(), "finish".to_owned()));
     // All of them: the innermost.
     assert_eq!(named(&["program"]).0, "my_lock");
+}
+
+/// A function that only takes a lock, or gives it back, is said to be one, with the option that names its callers.
+#[test]
+fn a_culprit_that_may_be_a_lock_of_the_programs_own_has_the_option() {
+    let notes = |function: &str, kind, callers: &[&str]| {
+        let mut report = common::sort();
+        report.culprits.truncate(1);
+        report.culprits[0].kind = kind;
+        report.culprits[0].site = Some(common::frame(function, "own.c", 4));
+        report.culprits[0].callers =
+            callers.iter().map(|name| common::frame(name, "own.c", 9)).collect();
+        terminal::render(&report, &Options { width: 200, ..Options::default() })
+    };
+    for (function, kind, callers, words) in [
+        (
+            "my_lock",
+            BlamedKind::Hold,
+            &["work"][..],
+            "my_lock is called by work. If it only takes the lock or gives it back",
+        ),
+        ("my_lock", BlamedKind::Hold, &["work"], "names its callers: --skip-frames my_lock\n"),
+        ("my::Lock::lock(int)", BlamedKind::Hold, &["work"], "--skip-frames 'my::Lock::lock*'\n"),
+        ("ready", BlamedKind::Wake, &["a", "b"], "ready is called by a, b. If"),
+        ("ready", BlamedKind::Wake, &["a", "b", "c", "d"], "ready is called by a, b, c, …. If"),
+    ] {
+        let text = notes(function, kind, callers);
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    for (function, kind, callers) in [
+        ("ready", BlamedKind::Wake, &["a"][..]),
+        ("ready", BlamedKind::Hold, &["a", "b"]),
+        ("my_lock", BlamedKind::Hold, &[]),
+        ("clock_tick", BlamedKind::Hold, &["a"]),
+        ("free_blocks", BlamedKind::Hold, &["a"]),
+    ] {
+        let text = notes(function, kind, callers);
+        assert!(!text.contains("--skip-frames"), "{function}: {text}");
+    }
+}
+
+#[test]
+fn long_names_are_short_in_a_report_and_whole_in_json() {
+    let whole = "shop::put<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > >(int)";
+    let mut report = common::sort();
+    report.culprits[0].site = Some(common::frame(whole, "shop.cpp", 4));
+    let text = terminal::render(&report, &Options { width: 200, ..Options::default() });
+    assert!(text.contains(" shop::put<…>(int) shop.cpp:4 "), "{text}");
+    let json = uncontended_report::json::text(&report).unwrap();
+    assert!(String::from_utf8(json).unwrap().contains(whole));
 }
 
 #[test]

@@ -52,6 +52,17 @@ fn the_same_code_in_many_processes_has_one_block() {
 }
 
 #[test]
+fn without_utf_8_all_of_a_report_is_ascii() {
+    let report = sort();
+    let text = render(&report, &Options { utf8: false, ..plain() });
+    let other = text.lines().find(|line| !line.is_ascii());
+    assert_eq!(other, None);
+    assert!(text.contains(" us") && text.contains("---"), "{text}");
+    let columns = |text: &str| text.lines().map(width).max();
+    assert!(columns(&text) <= Some(100));
+}
+
+#[test]
 fn a_run_without_waits_says_so() {
     let mut report = run(&["program"]);
     report.processes = vec![process(1, vec![lock(1, Kind::Mutex, "calm")], vec![])];

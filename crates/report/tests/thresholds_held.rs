@@ -75,7 +75,7 @@ fn rare_long_holds() {
     // Half of the hold time and of the wait is long: as ten medians, which are a millisecond.
     row.hold_ns = long(90_000, 8 * MS, 100 * US, 3 * MS, MS).map(|times| long_of(times, MS, 4));
     row.wait_ns = long(1_100, 2_000 * MS, US, 2 * MS, US).map(|times| long_of(times, MS, 1_000));
-    let words = "holds make up most of the";
+    let words = "its few long holds";
     ends_with(
         &row,
         words,
@@ -223,7 +223,7 @@ fn waking_into_a_held_lock() {
     let held_by = |woken_into_ns| {
         vec![Blamed { woken_into_ns, longest_ns: 300 * MS, ..blamed("announce", 900 * MS, 0.9) }]
     };
-    let words = "50.0 % of the 1.00 s that threads waited, they had been woken by a signal while announce sort.c:3301 held it \
+    let words = "for 50.0 % of the 1.00 s that threads waited, they had been woken by a signal while announce sort.c:3301 held it \
                  (for up to 300 ms): signal after the long work, or release the lock before it";
     let gate = "mostly one thread held it";
     for class in [Class::Gate, Class::Contention] {

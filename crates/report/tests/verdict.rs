@@ -180,3 +180,12 @@ fn an_undecided_verdict_says_what_would_help() {
         assert!(markdown(&undecided).ends_with("\nWarning: the machine was busy\n"));
     }
 }
+
+#[test]
+fn one_pair_is_no_pairs() {
+    let pair = |at: u64| format!("{} {}", noise(at), noise(at * 7 + 3));
+    for (count, words) in [(1, ", 1 pair, "), (2, ", 2 pairs, ")] {
+        let pairs = verdict("[[compare]]\nfrom = 'FILE'", [&pair, &none], count);
+        assert!(human(&pairs).contains(words), "{}", human(&pairs));
+    }
+}

@@ -1,7 +1,10 @@
 //! The whole command line: its help, and what an unusable one exits with.
 
+use super::meant::with_tip;
 use super::{Command, tell_usage_error};
-use clap::Parser;
+use crate::files::unless_closed;
+use clap::{CommandFactory as _, Parser};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "Examples:
@@ -26,12 +29,17 @@ pub(crate) fn execute() -> ExitCode {
     match Arguments::try_parse() {
         Ok(arguments) => arguments.command.execute(),
         Err(message) => {
-            // If stderr is closed, the message has no reader.
-            let _ = message.print();
+            let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+            let mut command = Arguments::command();
+            command.build();
+            let message = with_tip(message, &command, &words);
+            // An error has no other place to be told.
+            let printed = unless_closed(message.print()).is_ok();
             if message.exit_code() != 0 {
                 tell_usage_error(&message);
             }
-            ExitCode::from(usage_status(message.exit_code()))
+            let status = if printed { message.exit_code() } else { 2 };
+            ExitCode::from(usage_status(status))
         }
     }
 }

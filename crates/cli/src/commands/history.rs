@@ -155,12 +155,13 @@ fn print(text: &str) -> Result<(), Failure> {
 fn failure(error: HistoryError) -> Failure {
     let remedy = match &error {
         HistoryError::NoHome => "Set HOME.",
-        HistoryError::Io(..) => "",
+        HistoryError::Io(..) => "Set XDG_STATE_HOME or HOME to a folder that you may use.",
         HistoryError::NoSuchRun(_) => "`unc history` lists the runs that are kept.",
         HistoryError::Damaged(..) => "Remove the file; the other runs are not affected.",
     };
     let cause = match &error {
         HistoryError::NoSuchRun(0) => "no run is kept".to_owned(),
+        HistoryError::Io(path, error) => format!("{}: {}", path.display(), files::why(error)),
         _ => error.to_string(),
     };
     Failure::new(cause, remedy)

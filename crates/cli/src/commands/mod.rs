@@ -10,6 +10,7 @@ mod history;
 mod linearize;
 mod litmus;
 mod man;
+mod meant;
 mod permute;
 mod power;
 mod report;

@@ -32,7 +32,7 @@ Examples:
   unc run --only '*cache*' -- ./program         only the locks that this code takes or holds
   unc run --debug-dir ./symbols -- ./program    with debug information from elsewhere
   unc run --lock-order -- ./program             which locks are taken in different orders?
-  unc run --skip-frames 'mylock_*' -- ./program name locks by the code that calls mylock_…
+  unc run --skip-frames 'mylock_*' -- ./program name locks by the callers of these
   unc run --span handle_request -- ./server     what did its slowest calls wait for?
   unc run --source kernel -- ./program          watch all futex waits from outside, with root
   unc run --trace run.unc -- ./program          keep the record for `unc report run.unc`
@@ -45,7 +45,7 @@ Not seen: async tasks, locks of the kernel, and programs that are running alread
 programs, Go and gcc's OpenMP, the kernel sees the futex waits, with root.
 
 Exit status: the program's own, or with --load the load's; 128 + N if signal N ended it; 127 not found; 126 not executable; \
-125 if `unc` failed (also if the program exited with 0 but an output file could not be written).";
+125 if `unc` failed (also if the program exited with 0 but the report or an output file could not be written).";
 
 /// What `--source` takes.
 #[derive(Debug, Clone, Copy, PartialEq, clap::ValueEnum)]

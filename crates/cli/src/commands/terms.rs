@@ -1,6 +1,6 @@
 //! `unc terms`, or `unc help terms`: the words of a report, explained.
 
-use crate::console::complain;
+use crate::console::{complain, in_locale};
 use clap::Args;
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ pub(crate) struct Arguments {}
 impl Arguments {
     pub(crate) fn execute(self) -> ExitCode {
         let text = terms::text(COLUMNS) + "\n";
-        match crate::files::write(Path::new("-"), text.as_bytes()) {
+        match crate::files::write(Path::new("-"), in_locale(&text).as_bytes()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
                 complain(&failure);

@@ -5,7 +5,7 @@
 //! written; a file created by [`Output::open`] is removed if nothing was ever written to it. `-` is standard output. A
 //! regular file is replaced as a whole, so who reads it while the program runs finds a whole report.
 
-use crate::files::{unless_closed, why};
+use crate::files::{named, unless_closed, why};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::MetadataExt;
@@ -51,7 +51,7 @@ impl Output {
         };
         outcome.map_err(|(error, state)| {
             Failure::new(
-                format!("{} could not be written: {}", self.path.display(), why(&error)),
+                format!("{} could not be written: {}", named(&self.path), why(&error)),
                 format!("{state}; nothing else is affected"),
             )
         })

@@ -15,6 +15,7 @@ use crate::{Failure, catch_interrupts, seed, value};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use uncontended_figures::text::several;
 use uncontended_figures::{Dimension, Quantity, whole};
 use uncontended_stats::Rng;
 
@@ -317,8 +318,8 @@ fn check_budget(compare: &Compare, most: Option<u64>) -> Result<Vec<String>, Fai
     Ok((most < clears)
         .then(|| {
             format!(
-                "{} runs of each command can never answer {cannot}: ruling out a heavier tail takes at least {} (`ComparePlan::tail_guard` off asks about the median alone)",
-                whole(most),
+                "{} of each command can never answer {cannot}: ruling out a heavier tail takes at least {} (`ComparePlan::tail_guard` off asks about the median alone)",
+                several(most, "run", "runs"),
                 whole(clears)
             )
         })

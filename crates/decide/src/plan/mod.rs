@@ -27,7 +27,8 @@ use std::fmt::Debug;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use uncontended_figures::{Dimension, at_most_percent, given, whole};
+use uncontended_figures::text::several;
+use uncontended_figures::{Dimension, at_most_percent, given};
 
 /// A question with everything needed to answer it.
 pub trait Plan: Debug {
@@ -208,7 +209,7 @@ impl Limits {
     /// The budget as a sentence.
     #[must_use]
     pub fn sentence(&self, max_runs: Option<u64>) -> String {
-        let runs = max_runs.map(|runs| format!(", at most {} runs", whole(runs)));
+        let runs = max_runs.map(|runs| format!(", at most {}", several(runs, "run", "runs")));
         let time = self
             .max_time
             .map(|time| format!(", at most {}", given(time.as_nanos() as f64, Dimension::Time)));

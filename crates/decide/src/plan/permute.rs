@@ -14,6 +14,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use uncontended_figures::progress::State;
+use uncontended_figures::text::several;
 use uncontended_figures::{Quantity, whole};
 use uncontended_stats::{Counts, Stopped};
 
@@ -67,8 +68,8 @@ impl Plan for PermutePlan {
         if self.max_runs < fewest {
             return Err(Failure::new(
                 format!(
-                    "{} resamples cannot decide this: it takes at least {}",
-                    whole(self.max_runs),
+                    "{} cannot decide this: it takes at least {}",
+                    several(self.max_runs, "resample", "resamples"),
                     whole(fewest)
                 ),
                 format!(

@@ -10,6 +10,7 @@ use crate::session::Session;
 use crate::verdict::{SCHEMA, Verdict};
 use crate::{Failure, catch_interrupts, rates, value};
 use std::path::PathBuf;
+use uncontended_figures::text::several;
 use uncontended_figures::{Dimension, Quantity, given, given_percent, percentile, whole};
 use uncontended_stats::bursts::BurstJudge;
 use uncontended_stats::{self as stats, Counts};
@@ -318,18 +319,17 @@ fn check_budget(slo: &Slo, most: Option<u64>) -> Result<Vec<String>, Failure> {
         let mut judge = BurstJudge::new(question, bursts.into());
         most > MANY || (0..most).any(|_| judge.push(success) != stats::Verdict::Undecided)
     };
-    let runs = whole(most);
+    let runs = several(most, "run", "runs");
     match (answers(true), answers(false)) {
         (true, true) => Ok(Vec::new()),
         (false, false) if possible(true) || possible(false) => Ok(vec![format!(
-            "{runs} runs can never answer: if they may come in bursts it takes more (`SloPlan::bursts` 1 if they are independent)"
+            "{runs} can never answer: if they may come in bursts it takes more (`SloPlan::bursts` 1 if they are independent)"
         )]),
         (false, false) => {
             let fewest = question.next_decision(Counts::default());
             Err(Failure::new(
                 format!(
-                    "{runs} {} cannot decide this: it takes at least {}, even if all agree",
-                    if runs == "1" { "run" } else { "runs" },
+                    "{runs} cannot decide this: it takes at least {}, even if all agree",
                     whole(fewest)
                 ),
                 format!(
@@ -339,7 +339,7 @@ fn check_budget(slo: &Slo, most: Option<u64>) -> Result<Vec<String>, Failure> {
         }
         (yes, _) => {
             let (can, cannot) = if yes { ("yes", "no") } else { ("no", "yes") };
-            Ok(vec![format!("{runs} runs can only ever answer {can}, never {cannot}")])
+            Ok(vec![format!("{runs} can only ever answer {can}, never {cannot}")])
         }
     }
 }

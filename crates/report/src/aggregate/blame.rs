@@ -12,6 +12,9 @@ use std::collections::HashMap;
 use uncontended_trace::layout::{CHAIN, CHAINED, PASSED, WAITED, WAKE, WOKEN_INTO};
 use uncontended_trace::reader::{CausedRecord, CellRecord, Record};
 
+/// How many callers of a culprit are kept.
+const CALLERS: usize = 4;
+
 /// The stack of the release for each stack of an acquisition, where one is known.
 pub(super) struct Sites {
     releases: HashMap<u32, (u64, u32)>,
@@ -51,8 +54,11 @@ impl Sites {
             BlamedKind::Wake => stacks.wakeup(stack),
             BlamedKind::Hold | BlamedKind::Idle => stacks.frames(stack),
         };
+        let site = holding(&stack, &release, stacks.skipped);
+        let caller = site.as_ref().and_then(|site| caller(site, &stack)).map(line);
         Blamed {
-            site: holding(&stack, &release, stacks.skipped),
+            site,
+            callers: caller.into_iter().collect(),
             stack,
             kind,
             wait_ns: 0,
@@ -275,6 +281,12 @@ fn holding(acquisition: &[Frame], release: &[Frame], skipped: &Skipped) -> Optio
     both.next().or(first).cloned()
 }
 
+/// The function that called `site` in this stack: of the same module, for a library's callers are not its wrappers.
+fn caller<'s>(site: &Frame, stack: &'s [Frame]) -> Option<&'s Frame> {
+    let outwards = stack.iter().skip_while(|frame| *frame != site).skip(1);
+    outwards.into_iter().find(|frame| frame.function.is_some() && frame.module == site.module)
+}
+
 /// Pieces of one kind and line become one; the greatest waiting comes first.
 fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
     all.retain(|piece| piece.wait_ns > 0);
@@ -296,6 +308,11 @@ fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
         sum.passed_on_ns = sum.passed_on_ns.saturating_add(piece.passed_on_ns);
         sum.woken_into_ns = sum.woken_into_ns.saturating_add(piece.woken_into_ns);
         sum.locks.extend(piece.locks);
+        let is_new =
+            |caller: &Frame| sum.callers.iter().all(|known| known.function != caller.function);
+        let new: Vec<Frame> = piece.callers.into_iter().filter(is_new).collect();
+        sum.callers.extend(new);
+        sum.callers.truncate(CALLERS);
         sum.pids.extend(piece.pids);
         sum.pids.sort_unstable();
         sum.pids.dedup();
@@ -351,6 +368,7 @@ fn idle(process: &Process) -> Vec<Blamed> {
         if place == culprits.len() {
             culprits.push(Blamed {
                 site: None,
+                callers: Vec::new(),
                 stack: Vec::new(),
                 kind: BlamedKind::Idle,
                 wait_ns: 0,
@@ -397,6 +415,49 @@ mod tests {
             .unwrap()
             .function
             .unwrap()
+    }
+
+    #[test]
+    fn the_callers_of_one_culprit_are_kept_those_of_the_most_waiting_first() {
+        let outside =
+            Frame { module: Some("libc.so.6".to_owned()), ..stack(&[("start", "9")])[0].clone() };
+        let piece = |caller: &str, wait_ns| {
+            let mut stack =
+                stack(&[("unlock", "1"), ("give", "2"), ("x", "3"), (caller, "4"), ("main", "5")]);
+            stack[2] = outside.clone();
+            let site = Some(stack[1].clone());
+            let callers = super::caller(&stack[1], &stack).cloned().into_iter().collect();
+            Blamed { site, stack, callers, wait_ns, ..blamed() }
+        };
+        let pieces = vec![piece("b", 2), piece("a", 3), piece("b", 1), piece("c", 1)];
+        let [one] = &merged(pieces)[..] else { panic!("one culprit") };
+        let names: Vec<_> =
+            one.callers.iter().map(|frame| frame.function.as_deref().unwrap()).collect();
+        assert_eq!((names, one.wait_ns), (vec!["a", "b", "c"], 7));
+        let many = ["a", "b", "c", "d", "e"].map(|name| piece(name, 1)).to_vec();
+        assert_eq!(merged(many)[0].callers.len(), CALLERS);
+        let alone = stack(&[("unlock", "1")]);
+        assert_eq!(caller(&alone[0], &alone), None);
+    }
+
+    fn blamed() -> Blamed {
+        Blamed {
+            site: None,
+            callers: Vec::new(),
+            stack: Vec::new(),
+            kind: BlamedKind::Wake,
+            wait_ns: 0,
+            share: 0.0,
+            waits: 0,
+            holds: 0,
+            longest_ns: 0,
+            passed_on_ns: 0,
+            woken_into_ns: 0,
+            path_ns: None,
+            gain_at_most_ns: None,
+            pids: Vec::new(),
+            locks: Vec::new(),
+        }
     }
 
     #[test]

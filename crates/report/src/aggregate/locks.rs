@@ -5,9 +5,9 @@ use super::classify::{Part, classify};
 use super::distribution::Bucket;
 use super::joined::Joined;
 use super::nature::Nature;
-use super::permits;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
+use super::{permits, posters};
 use crate::run::{
     Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Keeper, Kind, Like, Lock, Moment, Span,
     Summed, TimedOut, Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
@@ -88,8 +88,10 @@ pub(super) fn rows(
         stacks.is_shared = pids.len() > 1;
         let is_apart = joined.is_apart(lock);
         let scale = Scale { record, wall_ns, pids, is_apart };
+        let variable = stacks.variable(lock.address);
         let (mut lock, followed) = scale.row(lock, &cells, sites, stacks);
         stacks.is_shared = false;
+        lock.variable = variable;
         lock.keeper = scale.keeper(&lock, &cells);
         lock.processes = if is_apart { Vec::new() } else { processes };
         if lock.class.is_caused_by_holders() {
@@ -155,9 +157,16 @@ fn summed(lock: &LockRecord) -> Option<Summed> {
     }
 }
 
-/// The site of what a lock's code makes a thread sleep on: it is made with the thread, which tells nothing.
-fn slept_in(waited_in: &[WaitedIn], is_sleepers: bool) -> Option<Frame> {
-    waited_in.first().filter(|_| is_sleepers)?.site.clone()
+/// The site of the first of these stacks that has one. What a lock's code makes a thread sleep on is made with the
+/// thread, which tells nothing: then that of the most waiting.
+fn site(
+    of: [&[Frame]; 2],
+    waited_in: &[WaitedIn],
+    is_sleepers: bool,
+    stacks: &Stacks<'_>,
+) -> Option<Frame> {
+    let slept_in = waited_in.first().filter(|_| is_sleepers).and_then(|first| first.site.clone());
+    slept_in.or_else(|| of.iter().find_map(|stack| stacks.skipped.site(stack)).cloned())
 }
 
 /// What the holds of a thread caused.
@@ -232,8 +241,7 @@ impl Scale<'_> {
         let named = Nature::by_name(kind, waiter, &waited_in, stacks.skipped);
         let (of, by) = ((lock, kind, meaning), (waiter, named, sites));
         let (division, nature) = self.understood(of, cells, wait.total_ns(), by, stacks);
-        let slept_in = slept_in(&waited_in, named.is_some() && kind != Kind::Futex);
-        let site = slept_in.or_else(|| first_site(&[&created, &first_taken], stacks));
+        let is_sleepers = named.is_some() && kind != Kind::Futex;
         let lock = Lock {
             id: 0,
             kind,
@@ -248,10 +256,10 @@ impl Scale<'_> {
             holders_waited: None,
             keeper: None,
             ended_by: division.ended_by,
+            site: site([&created, &first_taken], &waited_in, is_sleepers, stacks),
             waited_in,
-            site,
             address: format!("{:#x}", lock.address),
-            variable: stacks.variable(lock.address),
+            variable: None,
             life: lock.generation,
             acquisitions: sum(|cell| cell.acquisitions),
             blocked,
@@ -293,7 +301,12 @@ impl Scale<'_> {
         stacks: &mut Stacks<'_>,
     ) -> (Division, Nature) {
         let is_held = meaning.blame;
-        let kinds = (is_held, kind == Kind::Futex && named == Some(Like::Mutex));
+        let posted = match named {
+            Some(Like::Semaphore) => Some(posters::class(lock.unit, cells, stacks)),
+            _ => None,
+        };
+        let is_lock = named == Some(Like::Mutex) || posted == Some(Class::Contention);
+        let kinds = (is_held, kind == Kind::Futex && is_lock);
         if let Some(division) = self.permits(lock, cells, total_ns, sites, stacks) {
             let nature = Nature::of(kind, Class::Contention, &division, waiter, named);
             return (division, nature);
@@ -306,7 +319,7 @@ impl Scale<'_> {
             // Another process may have held it while it seemed free.
             blame.unknown_ns = blame.unknown_ns.saturating_add(std::mem::take(&mut blame.idle_ns));
         }
-        let class = self.class(kind, meaning, cells, division.blame);
+        let class = posted.unwrap_or_else(|| self.class(kind, meaning, cells, division.blame));
         let class = if meaning.is_many { Class::Unknown } else { class };
         let nature = Nature::of(kind, class, &division, waiter, named);
         if !is_held && nature.class.is_caused_by_holders() {
@@ -475,11 +488,6 @@ impl Scale<'_> {
             })
             .collect()
     }
-}
-
-/// What identifies the first of these stacks that is known.
-fn first_site(of: &[&[Frame]], stacks: &Stacks<'_>) -> Option<Frame> {
-    of.iter().find_map(|stack| stacks.skipped.site(stack)).cloned()
 }
 
 fn worst_wait(wait: &Times<Note>, stacks: &mut Stacks<'_>) -> Option<WorstWait> {

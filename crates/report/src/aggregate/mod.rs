@@ -19,6 +19,7 @@ mod order;
 mod outside;
 mod path;
 mod permits;
+mod posters;
 pub(crate) mod scripts;
 mod spans;
 mod stacks;

@@ -45,7 +45,7 @@ pub const MOST: usize = 5;
 const MOST_OF_A_LOCK: usize = 2;
 /// The share of the time of all threads that a lock's total wait must reach to be worth a finding. Without it, a
 /// program is at most 1 / (1 - 0.05) = 1.05 times as fast; runs of one program differ by as much.
-const MATERIAL_SHARE: f64 = 0.05;
+pub(crate) const MATERIAL_SHARE: f64 = 0.05;
 /// Or else, on average, this many threads must wait: of hundreds that sleep, the two that wait are a small share.
 const MATERIAL_QUEUE: f64 = 0.5;
 /// Or else its fourth longest wait must reach this: more than a scheduler's time slice with several competitors, so

@@ -4,6 +4,7 @@ use super::{HEAVY_NS, MATERIAL_SHARE, MOSTLY};
 use crate::aggregate::scripts::has_own_locks;
 use crate::rows::code_in;
 use crate::run::{Class, Kind, Lock, RunReport};
+use crate::terminal::shown;
 use uncontended_figures::text::clean;
 use uncontended_figures::{duration, percent};
 
@@ -60,13 +61,21 @@ pub fn none(report: &RunReport) -> String {
             };
             format!(
                 "the most waiting for one lock, #{}, is {}, {} of the threads' time; a finding needs {least}, or long \
-                 waits{work}{unseen}",
+                 waits{}{work}{unseen}",
                 lock.id,
                 duration(ns),
-                percent(share)
+                percent(share),
+                gain(report).unwrap_or_default()
             )
         }
     }
+}
+
+/// What the run could gain at the first culprit, if that is known.
+fn gain(report: &RunReport) -> Option<String> {
+    let gain_ns = shown(report).next()?.gain_at_most_ns?;
+    let share = percent(gain_ns as f64 / report.wall_ns.max(1) as f64);
+    Some(format!("; without what the first culprit does, the run would be {share} shorter at most"))
 }
 
 /// The share of the threads' time from which waiting for work is worth a word.

@@ -164,12 +164,14 @@ fn passed_over(subject: &Subject) -> Option<Said> {
             count(passed)
         ),
         advice: match lock.utilisation {
-            Some(held) if held >= NEARLY_ALWAYS => {
-                "; it starves where the lock is held nearly all the time: hold it for less first"
-            }
-            _ => "; it starves, and needs a fair lock or a hand-off",
-        }
-        .to_owned(),
+            Some(held) if held >= NEARLY_ALWAYS => format!(
+                "; it starves where the lock is held nearly all the time ({} of the run; from {} on, no hand-off helps): hold it for \
+                 less first",
+                percent(held),
+                percent(NEARLY_ALWAYS)
+            ),
+            _ => "; it starves, and needs a fair lock or a hand-off".to_owned(),
+        },
         evidence: with_wait(
             wait,
             &[
@@ -393,7 +395,7 @@ fn owner_changes(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "{} of its {} acquisitions came after another thread's, for holds{} of {} at the median",
+            "it moves between threads: {} of its {} acquisitions came after another thread's, and holds{} take {} at the median",
             percent(changes),
             count(lock.acquisitions),
             subject.which_holds(),
@@ -458,7 +460,7 @@ fn woken_into(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: first.woken_into_ns,
         text: format!(
-            "{} of the {} that threads waited, they had been woken by a signal while {code} held it (for up to {})",
+            "for {} of the {} that threads waited, they had been woken by a signal while {code} held it (for up to {})",
             percent(share),
             duration(wait.total),
             duration(first.longest_ns)

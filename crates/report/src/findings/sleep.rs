@@ -77,7 +77,7 @@ impl Asleep {
             Some(Asleep::AtMost(most)) if most < waits / 2 => format!("at most {}", count(most)),
             Some(Asleep::In(slept)) => {
                 return format!(
-                    "threads slept in {} of them, and sleeping and waking cost more than the hold; spin briefly first, or \
+                    "threads slept in {} of them, half or more, and sleeping and waking cost more than the hold; spin briefly first, or \
                      split the lock",
                     count(slept)
                 );
@@ -88,7 +88,7 @@ impl Asleep {
             }
         };
         format!(
-            "threads slept in {few} of them, so spinning longer first would change few; take it less often, or split it"
+            "threads slept in {few} of them, fewer than half, so spinning longer first would change few; take it less often, or split it"
         )
     }
 

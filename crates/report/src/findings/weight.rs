@@ -80,14 +80,15 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "{} of its {} holds{} make up most of the {} that {}, the longest of them {}{code}, and waits as long are most of the {} \
-             that threads waited{also}",
+            "threads wait for its few long holds: {} of {} holds{} took {} or more, the longest {}{code}. These long holds are most of \
+             the {} that {}, and waits as long are most of the {} that threads waited{also}",
             count(holds),
             count(hold.count),
             subject.which_holds(),
-            duration(hold.total),
-            if subject.waited_only { "these took" } else { "it was held" },
+            duration(long_ns),
             duration(hold.max),
+            duration(hold.total),
+            if subject.waited_only { "all of these took" } else { "it was held" },
             duration(wait.total),
         ),
         advice: format!(": {why}"),
@@ -176,7 +177,11 @@ fn passing(lock: &Lock) -> Option<String> {
             "{share} of the waiting ended when {code} released it: hold it for less there, or split it"
         )
     } else if first.share < MUCH {
-        "threads pass it on as they do a lock, and no code did that for much of the waiting: share less".to_owned()
+        format!(
+            "threads pass it on as they do a lock, and no code did that for much of the waiting ({code} for {share}, below {}): \
+             share less",
+            percent(MUCH)
+        )
     } else {
         format!(
             "threads pass it on as they do a lock, and {share} of the waiting ended when {code} passed it on: let it have \

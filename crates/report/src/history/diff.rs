@@ -103,8 +103,8 @@ fn key(row: &Row) -> String {
     let Some(site) = &lock.site else { return rows::place(lock) };
     let file = site.file.as_deref().map(|file| file.rsplit('/').next().unwrap_or(file));
     match (file, &site.function) {
-        (Some(file), Some(_)) => format!("{} {file}", rows::function(site)),
-        _ => rows::function(site),
+        (Some(file), Some(_)) => format!("{} {file}", rows::whole_function(site)),
+        _ => rows::whole_function(site),
     }
 }
 

@@ -45,6 +45,13 @@ impl Page {
         Page { title: title.to_owned(), body: vec![header] }
     }
 
+    /// Adds a line below the heading: the whole page in short.
+    #[must_use]
+    pub fn lead(mut self, text: &str) -> Page {
+        self.body.push(html! { p class="lead" { (text) } });
+        self
+    }
+
     /// Adds a section: heading, remark and content.
     #[must_use]
     pub fn section(mut self, heading: &str, remark: &str, content: &Markup) -> Page {

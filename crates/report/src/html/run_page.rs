@@ -8,9 +8,10 @@ use crate::inversions::{self, seen};
 use crate::rows;
 use crate::run::RunReport;
 use crate::spans::{remark as remark_of, title as title_of};
+use crate::summary::summary;
 use crate::terminal::{
     about, command_line, ended, futex_waiting, load, matching, negligible, notes, observer, ranked,
-    several,
+    several, unranked,
 };
 use maud::{Markup, html};
 use uncontended_figures as figures;
@@ -29,6 +30,9 @@ pub fn run_page(report: &RunReport) -> String {
     facts.extend(load(report));
     let rows = rows::rows(report);
     let mut page = Page::new(&command_line(&report.command), &facts);
+    if let Some(summary) = summary(report) {
+        page = page.lead(&format!("{summary}."));
+    }
     let findings: Vec<String> =
         report.findings.iter().map(|finding| finding.text.clone()).collect();
     page = if let Some(why) = &report.coverage.nothing_seen {
@@ -86,7 +90,9 @@ pub fn run_page(report: &RunReport) -> String {
 /// The code that made threads wait, and what the slowest spans waited for.
 fn culprits(mut page: Page, report: &RunReport) -> Page {
     if let Some(none) = negligible(report) {
-        page = page.section("Culprits", &format!("{none}."), &Markup::default());
+        let rest = unranked(report);
+        let content = html! { @if let Some(rest) = rest { p class="more" { (rest) } } };
+        page = page.section("Culprits", &format!("{none}."), &content);
     } else if notes(report).next().is_some() || !report.culprits.is_empty() {
         let remark = format!("Code, {}.", ranked(report));
         page = page.section("Culprits", &remark, &sections::culprits(report));

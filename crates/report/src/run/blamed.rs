@@ -48,6 +48,9 @@ pub struct Blamed {
     pub site: Option<Frame>,
     /// The stack of the acquisition with the most waiting, innermost frame first.
     pub stack: Vec<Frame>,
+    /// The functions of the same module that called it there, those of the most waiting first, at most four.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<Frame>,
     /// What it did.
     pub kind: BlamedKind,
     /// The waiting it caused, summed over the waiters.

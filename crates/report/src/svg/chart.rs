@@ -1,15 +1,15 @@
 //! Curves, bands, points and rules on two axes.
 
-use super::{Axis, class, line, picture, place, swatch, text};
+use super::{Axis, class, line, picture, place, text};
 use maud::{Markup, html};
 use std::fmt::Write;
-use uncontended_figures::text::width;
 
 const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 300.0;
+const HEIGHT: f64 = 316.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 26.0;
-const TOP: f64 = 30.0;
+/// Room for the label of the y axis and, below it, the names of the series.
+const TOP: f64 = 46.0;
 const BOTTOM: f64 = 46.0;
 
 /// A chart under construction. Later marks are drawn over earlier ones.
@@ -162,25 +162,19 @@ impl Chart {
                 @for tick in across.chain(up) { (tick) }
                 g class="label" {
                     (text(((LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 8.0), "middle", self.x.label()))
-                    (text((4.0, 12.0), "start", self.y.label()))
+                    (text((4.0, 14.0), "start", self.y.label()))
                 }
             }
         }
     }
 
-    /// Names of the series, right-aligned above the chart.
+    /// Names of the series, right-aligned above the chart: one text, since its font is larger on a narrow page.
     fn legend(&self) -> Markup {
-        let mut right = WIDTH - RIGHT;
-        let mut entries = Vec::new();
-        for (class, name) in self.legend.iter().rev() {
-            // The font is proportional: its average advance at this size.
-            right -= 6.4 * width(name) as f64;
-            entries.push(text((right, 16.0), "start", name));
-            right -= 16.0;
-            entries.push(swatch(class, right));
-            right -= 14.0;
+        html! {
+            text class="legend" x=(place(WIDTH - RIGHT)) y="33" text-anchor="end" {
+                @for (class, name) in &self.legend { tspan class=(class) dx="14" { "■" } tspan dx="5" { (name) } }
+            }
         }
-        html! { g class="legend" { @for entry in &entries { (entry) } } }
     }
 }
 

@@ -1,8 +1,10 @@
 //! The code that made threads wait: the first thing to read.
 
+use super::wrappers::wrapper;
 use super::{Options, heading};
 use crate::code::{base, line};
-use crate::findings::cause;
+use crate::findings::{HEAVY_NS, cause};
+use crate::hangs;
 use crate::rows;
 use crate::run::{
     Blamed, BlamedKind, Class, Frame, GAINS, IdleCause, Kind, Lock, Process, RankedBy, RunReport,
@@ -49,12 +51,39 @@ pub(crate) fn negligible(report: &RunReport) -> Option<String> {
     let is_asked = report.only.is_some() || !report.spans.is_empty();
     let is_found = report.findings.iter().any(|finding| finding.lock.is_some());
     (waited_ns > 0 && of_run < GAINS && !is_asked && !is_found).then(|| {
-        format!(
-            "none: without all waiting at contended locks, {}, the run would be {} shorter at most",
-            figures::duration(waited_ns),
-            figures::percent(of_run)
-        )
+        let (waited, share) = (figures::duration(waited_ns), figures::percent(of_run));
+        match Ending::of(report) {
+            Ending::Itself => format!(
+                "none: without all waiting at contended locks, {waited}, the run would be {share} shorter at most"
+            ),
+            Ending::Stuck => {
+                format!("none: the waiting at contended locks that ended is {waited}, {share} of the run")
+            }
+            Ending::Cut => format!("none: all waiting at contended locks is {waited}, {share} of the run"),
+        }
     })
+}
+
+/// What set the length of a run.
+enum Ending {
+    /// Its threads still waited when it ended: without other waits, they would have waited as long.
+    Stuck,
+    /// Something else than its threads' work: a signal, or it has not ended.
+    Cut,
+    /// What its threads did.
+    Itself,
+}
+
+impl Ending {
+    fn of(report: &RunReport) -> Self {
+        let is_stuck = !report.deadlocks.is_empty() || !hangs::all(report).is_empty();
+        let is_cut = report.signal.is_some() || report.so_far || report.attached.is_some();
+        match (is_stuck, is_cut) {
+            (true, _) => Ending::Stuck,
+            (false, true) => Ending::Cut,
+            (false, false) => Ending::Itself,
+        }
+    }
 }
 
 /// How much of the waiting was for a CPU, in a sentence: no code of the program is to blame for that.
@@ -81,16 +110,24 @@ pub(crate) fn for_cpu(report: &RunReport) -> Option<String> {
 const WAKEUP_NS: u64 = 100_000;
 
 /// What keeps woken waiters of these locks from running: by the length of the idle intervals, on average.
-fn why_not_running(report: &RunReport, locks: &[u64]) -> &'static str {
+fn why_not_running(report: &RunReport, locks: &[u64]) -> String {
     let all = report.processes.iter().flat_map(|process| &process.locks);
     let idle = all.filter(|lock| locks.contains(&lock.id)).filter_map(|lock| lock.idle_ns.as_ref());
     let (total_ns, count) = idle.fold((0, 0), |(total_ns, count), idle| {
         (u64::saturating_add(total_ns, idle.total), u64::saturating_add(count, idle.count))
     });
-    if total_ns / u64::max(count, 1) < WAKEUP_NS {
-        "It takes that long to wake a thread that sleeps: fewer waits would help, shorter holds hardly."
+    let mean_ns = total_ns / u64::max(count, 1);
+    let (mean, limit) = (figures::duration(mean_ns), figures::duration(WAKEUP_NS));
+    if mean_ns < WAKEUP_NS {
+        format!(
+            "Each time, that took {mean} on average; to wake a thread that sleeps takes up to {limit}: fewer waits would help, shorter \
+             holds hardly."
+        )
     } else {
-        "More threads than CPUs, or other programs, are usually the cause, and not code that holds a lock."
+        format!(
+            "Each time, that took {mean} on average, longer than to wake a thread ({limit}): more threads than CPUs, or other programs, \
+             are usually the cause, and not code that holds a lock."
+        )
     }
 }
 
@@ -113,8 +150,32 @@ fn in_their_way(report: &RunReport, locks: &[u64]) -> Option<String> {
 
 /// What is said below the culprits.
 pub(crate) fn notes(report: &RunReport) -> impl Iterator<Item = String> {
-    let of_all = [for_cpu(report), unseen(report), about_ranking(report)];
+    let of_all =
+        [wrapper(report), for_cpu(report), unseen(report), unranked(report), about_ranking(report)];
     of_all.into_iter().flatten()
+}
+
+/// Rows of which it is not known whether threads wait for each other there: they have no culprits, but may be most of
+/// the waiting.
+pub(crate) fn unranked(report: &RunReport) -> Option<String> {
+    let of = |lock: &&Lock| lock.class == Class::Unknown;
+    let locks = report.processes.iter().flat_map(|process| &process.locks).filter(of);
+    let waited = |lock: &Lock| lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
+    let mut locks: Vec<(u64, u64)> = locks.map(|lock| (waited(lock), lock.id)).collect();
+    let wait_ns = locks.iter().fold(0u64, |sum, (ns, _)| sum.saturating_add(*ns));
+    let all_ns = contended_ns(report).saturating_add(wait_ns);
+    let is_much = wait_ns >= HEAVY_NS && wait_ns as f64 >= MUCH * all_ns as f64;
+    locks.retain(|&(ns, _)| ns as f64 >= MUCH * wait_ns as f64);
+    locks.sort_by_key(|&(ns, id)| (std::cmp::Reverse(ns), id));
+    let locks: Vec<u64> = locks.into_iter().map(|(_, id)| id).collect();
+    is_much.then(|| {
+        format!(
+            "Not ranked: {} of waiting at {}, of class unknown: whether threads waited for each other there, or for work or \
+             an event, was not seen.",
+            figures::duration(wait_ns),
+            rows_of(report, &locks)
+        )
+    })
 }
 
 /// What the ranking of the culprits says, in a sentence: what gains are, or why they are ranked by waiting.
@@ -127,16 +188,8 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
                 .into(),
         );
     }
-    let contended_ns = contended_ns(report);
-    let of_run = contended_ns as f64 / report.wall_ns.max(1) as f64;
-    if of_run < GAINS {
-        // What is of unknown class may be locks too.
-        let unknown_ns = waited_ns(report, |class| class == Class::Unknown);
-        return (unknown_ns < contended_ns).then(|| format!(
-            "All waiting at these locks is {}, {} of the run: without it, the run would be shorter by that at most.",
-            figures::duration(contended_ns),
-            figures::percent(of_run)
-        ));
+    if let Some(short) = of_short_waits(report) {
+        return short;
     }
     if report.culprits.iter().any(|culprit| report.is_shared(culprit)) {
         return Some(
@@ -186,6 +239,30 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
             }
         )
     })
+}
+
+/// What is said in place of the ranking if all the waiting is little: none if it is not, and then perhaps nothing.
+fn of_short_waits(report: &RunReport) -> Option<Option<String>> {
+    let contended_ns = contended_ns(report);
+    let of_run = contended_ns as f64 / report.wall_ns.max(1) as f64;
+    if of_run >= GAINS {
+        return None;
+    }
+    // What is of unknown class may be locks too.
+    let unknown_ns = waited_ns(report, |class| class == Class::Unknown);
+    let (waited, share) = (figures::duration(contended_ns), figures::percent(of_run));
+    Some((unknown_ns < contended_ns).then(|| match Ending::of(report) {
+        Ending::Itself => format!(
+            "All waiting at these locks is {waited}, {share} of the run: without it, the run would be shorter by that at most."
+        ),
+        Ending::Stuck => format!(
+            "The waiting at these locks that ended is {waited}, {share} of the run. The waits that did not end stand above."
+        ),
+        Ending::Cut => format!(
+            "All waiting at these locks is {waited}, {share} of the run: without it, threads would have had that much more time \
+             at most."
+        ),
+    }))
 }
 
 /// Why no path to the run's end is known.
@@ -329,7 +406,9 @@ pub(crate) fn ranked(report: &RunReport) -> &'static str {
 /// The block; nothing if there was no contention.
 pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> String {
     if let Some(none) = negligible(report) {
-        return heading("Culprits", &none, options, paint);
+        let rest =
+            unranked(report).map_or_else(String::new, |rest| wrap(&rest, "  ", options.width));
+        return heading("Culprits", &none, options, paint) + &rest;
     }
     let mut table = Table::new(COLUMNS.to_vec());
     let mut is_empty = true;

@@ -42,7 +42,7 @@ pub fn history(runs: &[Summary], options: &Options) -> String {
     if hidden > 0 {
         text = format!("{} before these\n", several(hidden as u64, "run", "runs"));
     }
-    text + &table.text(options.width, paint)
+    options.in_locale(text + &table.text(options.width, paint))
 }
 
 /// The difference between two runs, with their summaries.
@@ -94,7 +94,7 @@ pub fn difference(before: &Summary, after: &Summary, diff: &Diff, options: &Opti
         ));
     }
     let caution = "A difference between two runs proves nothing about the next: `unc compare` decides whether a change is real.";
-    text + "\n" + &wrap(caution, "", options.width)
+    options.in_locale(text + "\n" + &wrap(caution, "", options.width))
 }
 
 /// The cells of one row of a difference.

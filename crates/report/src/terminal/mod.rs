@@ -2,8 +2,9 @@
 //!
 //! # Contract
 //! Tables are aligned, figures carry their units, and no line exceeds the requested width if a column can shrink.
-//! Deadlocks come first, and locks taken in two orders, then the code that made threads wait, then the locks, by total
-//! wait. What else is most important comes last, where a terminal ends: what could not be seen, then the findings.
+//! What there is to gain stands below the header, in a line. Deadlocks come first, and locks taken in two orders, then
+//! the code that made threads wait, then the locks, by total wait. What else is most important comes last, where a
+//! terminal ends: what could not be seen, then the findings.
 //! Colour only on request; the caller checks the terminal and `NO_COLOR`.
 //! # Evidence
 //! `tests/terminal.rs`: whole reports compared with golden texts.
@@ -17,8 +18,9 @@ mod locks;
 mod spans;
 mod threads;
 mod worst;
+mod wrappers;
 
-pub(crate) use culprits::{negligible, notes, ranked, shown, words};
+pub(crate) use culprits::{negligible, notes, ranked, shown, unranked, words};
 pub use history::{difference, history};
 pub(crate) use threads::{longest_join, own_switches};
 pub(crate) use worst::{both_ends, cause, lost, member, slept};
@@ -27,7 +29,8 @@ use crate::findings::{TRY, none, tried_by};
 use crate::inversions::seen;
 use crate::rows;
 use crate::run::{AttachedTo, RunReport, Source};
-use uncontended_figures::text::{clean, fit, wrap};
+use crate::summary::summary;
+use uncontended_figures::text::{ascii, clean, fit, wrap};
 use uncontended_figures::{self as figures, table::Paint};
 
 /// Layout options.
@@ -39,7 +42,7 @@ pub struct Options {
     pub colour: bool,
     /// Columns of the terminal.
     pub width: usize,
-    /// Whether bars are drawn with block characters, or with ASCII.
+    /// Whether bars and other signs are those of Unicode, or ASCII.
     pub utf8: bool,
 }
 
@@ -47,6 +50,13 @@ impl Default for Options {
     /// Ten rows, no colour, 100 columns, UTF-8.
     fn default() -> Self {
         Options { top: 10, colour: false, width: 100, utf8: true }
+    }
+}
+
+impl Options {
+    /// `text` in the characters of the locale.
+    fn in_locale(&self, text: String) -> String {
+        if self.utf8 { text } else { ascii(&text) }
     }
 }
 
@@ -65,7 +75,7 @@ pub fn render(report: &RunReport, options: &Options) -> String {
     text.push_str(&threads::render_all(report, options, paint));
     text.push_str(&coverage(report, options, paint));
     text.push_str(&findings(report, options, paint));
-    text
+    options.in_locale(text)
 }
 
 /// A section's heading: a name, and a remark on how to read it, on lines of its own if it does not fit behind the name.
@@ -96,7 +106,9 @@ fn head(report: &RunReport, options: &Options, paint: Paint) -> String {
     let command = fit(&command_line(&report.command), options.width);
     let load = load(report).map_or_else(String::new, |load| wrap(&load, "", options.width));
     let figures = wrap(&figures.join(" · "), "", options.width);
-    format!("{}\n{figures}{load}", paint.bold(&command))
+    let summary = summary(report);
+    let summary = summary.map_or_else(String::new, |line| wrap(&line, "", options.width));
+    format!("{}\n{figures}{load}{summary}", paint.bold(&command))
 }
 
 /// How many locks there are, or match `--only`.

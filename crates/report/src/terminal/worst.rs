@@ -134,9 +134,14 @@ fn longest_idle(row: &Row, options: &Options, paint: Paint) -> String {
     heading(&name, &remark, options, paint) + &idle(worst, options, paint)
 }
 
-/// Which lock of the row it was, unless it has one alone.
+/// Which lock of the row it was: its number, unless the row has one alone, and its variable.
 pub(crate) fn member(row: &Row, lock: &Lock) -> String {
-    if row.locks.len() == 1 { String::new() } else { format!(", on its lock #{}", lock.id) }
+    match (row.locks.len(), rows::variable(lock)) {
+        (1, None) => String::new(),
+        (1, Some(variable)) => format!(", on {variable}"),
+        (_, None) => format!(", on its lock #{}", lock.id),
+        (_, Some(variable)) => format!(", on its lock #{} ({variable})", lock.id),
+    }
 }
 
 /// How many of the row's waits ended without the lock.

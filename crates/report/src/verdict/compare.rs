@@ -7,7 +7,7 @@ use uncontended_decide::question::{Claim, Compare};
 use uncontended_decide::spread::Spread;
 use uncontended_decide::verdict::{Answer, Effect, Finding, OfPairs, Relation};
 use uncontended_figures::table::{Column, Table};
-use uncontended_figures::text::fit;
+use uncontended_figures::text::{fit, several};
 use uncontended_figures::{Dimension, given_number, given_percent, measured, ratio, whole};
 
 /// Width of a command's name in a table, in columns.
@@ -17,8 +17,8 @@ impl Form for Compare {
     fn said(&self, finding: &Finding) -> String {
         let Some(pairs) = finding.pairs() else { return String::new() };
         let said = said_of_pair(self, finding.verdict, pairs);
-        let (effect, pairs) = (shown(&pairs.effect), whole(finding.n));
-        format!("{said}; {} {effect}, {pairs} pairs", self.effect_name())
+        let (effect, pairs) = (shown(&pairs.effect), several(finding.n, "pair", "pairs"));
+        format!("{said}; {} {effect}, {pairs}", self.effect_name())
     }
 
     fn why_undecided(&self, finding: &Finding) -> Why {

@@ -9,7 +9,8 @@ use uncontended_decide::record::Run;
 use uncontended_decide::resampling::{self, ResampleTrial};
 use uncontended_decide::verdict::{Answer, Finding, Verdict};
 use uncontended_figures::table::Column;
-use uncontended_figures::{Dimension, given_percent, measured, share, whole};
+use uncontended_figures::text::several;
+use uncontended_figures::{Dimension, given_percent, measured, share};
 
 impl Form for Permute {
     fn said(&self, finding: &Finding) -> String {
@@ -25,10 +26,10 @@ impl Form for Permute {
         let (difference, p_value) =
             finding.resampling().map_or((0.0, 1.0), |found| (found.difference, found.p_value));
         format!(
-            "{said}; difference {}, p about {}, {} resamples",
+            "{said}; difference {}, p about {}, {}",
             measured(difference, dimension),
             share(Some(p_value), low, high),
-            whole(finding.n)
+            several(finding.n, "resample", "resamples")
         )
     }
 

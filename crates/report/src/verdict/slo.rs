@@ -19,7 +19,11 @@ impl Form for Slo {
         let said = match (failed, finding.verdict) {
             (Some(all), verdict) if all > 0 && all == finding.n => {
                 let then = if verdict == Answer::No { ", so" } else { ";" };
-                format!("all {} runs failed{then} {said}", whole(all))
+                let all = match all {
+                    1 => "the only run".to_owned(),
+                    all => format!("all {} runs", whole(all)),
+                };
+                format!("{all} failed{then} {said}")
             }
             _ => said,
         };

@@ -166,6 +166,7 @@ pub(crate) fn blamed(function: &str, wait_ns: u64, share: f64) -> Blamed {
         longest_ns: 264 * MS,
         passed_on_ns: 0,
         woken_into_ns: 0,
+        callers: Vec::new(),
         path_ns: None,
         gain_at_most_ns: None,
         pids: vec![],
@@ -235,6 +236,7 @@ fn sort_moments() -> Vec<Moment> {
 pub(crate) fn sort() -> RunReport {
     let mut report = run(&["sort", "--parallel=4", "my file.txt"]);
     let mut queue = lock(1, Kind::Mutex, "queue_insert");
+    queue.variable = Some("queue+0x20".to_owned());
     queue.acquisitions = 15_700;
     queue.blocked = 628;
     queue.try_failed = 2;

@@ -10,13 +10,13 @@ mod machine;
 mod print;
 mod said;
 
-use crate::console::complain;
+use crate::console::{complain, tell};
 use crate::files;
 use clap::{Args, ValueEnum};
 use machine::Seen;
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::path::PathBuf;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Mutex, mpsc};
 use uncontended_decide::Failure;
@@ -156,10 +156,8 @@ struct Refused {
 
 impl Litmus {
     pub(crate) fn execute(mut self) -> ExitCode {
-        if self.list {
-            return print::list(CLASSICS);
-        }
-        match self.run() {
+        let outcome = if self.list { print::list(CLASSICS) } else { self.run() };
+        match outcome {
             Ok(code) => ExitCode::from(code),
             Err(failure) => {
                 complain(&failure);
@@ -203,19 +201,12 @@ impl Litmus {
                 }
             }
         }
-        // A closed pipe is the reader's choice, not a failure.
-        let _ = if to_stdout {
-            std::io::stderr().write_all(text.as_bytes())
-        } else {
-            print::out(&text)
-        };
+        match to_stdout {
+            true => tell(&text),
+            false => files::write(Path::new("-"), &text)?,
+        }
         if let Some(path) = &self.json {
-            let document = json::document(&results);
-            if to_stdout {
-                let _ = print::out(&document);
-            } else {
-                files::write(path, &document)?;
-            }
+            files::write(path, json::document(&results))?;
         }
         if let Some(path) = &self.svg {
             let drawn = results.iter().flatten().flat_map(|ran| &ran.models);

@@ -1,9 +1,11 @@
 //! The text output: herd's lines, and our own where there is more to say.
 
 use super::{Ran, Shown};
+use crate::files;
 use std::fmt::Write as _;
-use std::io::{IsTerminal as _, Write as _};
-use std::process::ExitCode;
+use std::io::IsTerminal as _;
+use std::path::Path;
+use uncontended_decide::Failure;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::wrap;
 use uncontended_model::classics::Classic;
@@ -11,13 +13,8 @@ use uncontended_model::litmus::{Answer, Quantifier, States};
 use uncontended_model::outcome::Bound;
 use uncontended_model::search::Verdict;
 
-/// Writes to stdout; ignores a closed pipe.
-pub(super) fn out(text: &str) -> std::io::Result<()> {
-    std::io::stdout().write_all(text.as_bytes())
-}
-
-/// The output of `--list`.
-pub(super) fn list(classics: &[Classic]) -> ExitCode {
+/// Prints what `--list` shows.
+pub(super) fn list(classics: &[Classic]) -> Result<u8, Failure> {
     let columns = ["", "sc", "tso"].map(Column::word);
     let mut table = Table::new([&columns[..], &[Column::elastic("what it shows")]].concat());
     for classic in classics {
@@ -32,8 +29,7 @@ pub(super) fn list(classics: &[Classic]) -> ExitCode {
     let mut text = table.text(width, Paint { colour: look.colour });
     text += "\nsc, tso: whether the model allows what the test asks about.\n\
              `unc litmus --builtin NAME --trace` explains it, and shows how.\n";
-    let _ = out(&text);
-    ExitCode::SUCCESS
+    files::write(Path::new("-"), text).map(|()| 0)
 }
 
 fn first_sentence(text: &str) -> &str {

@@ -1,0 +1,56 @@
+//! What a command line that cannot be used probably meant: tips below the parser's message.
+//!
+//! # Contract
+//! A misspelt command is answered with the near one, a program's path with how to run it, and a flag before the command
+//! with where it belongs. Where the parser has a tip of its own, that stays the only one.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::ffi::OsString;
+use std::path::Path;
+use uncontended_figures::text::closest;
+
+/// `error` with a tip, if there is one to give; `words` follow `unc`.
+pub(super) fn with_tip(
+    mut error: clap::Error,
+    command: &clap::Command,
+    words: &[OsString],
+) -> clap::Error {
+    let has_tip =
+        [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::Suggested];
+    let tip = match error.kind() {
+        _ if has_tip.into_iter().any(|kind| error.get(kind).is_some()) => None,
+        ErrorKind::InvalidSubcommand => of_command(&error, command),
+        ErrorKind::UnknownArgument => of_flag(command, words),
+        _ => None,
+    };
+    if let Some(tip) = tip {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
+}
+
+/// For a command that does not exist.
+fn of_command(error: &clap::Error, command: &clap::Command) -> Option<String> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let known = command.get_subcommands().filter(|known| !known.is_hide_set());
+    let known = known.map(clap::Command::get_name).chain(["help"]);
+    if let Some(near) = closest(typed, known) {
+        return Some(format!("a similar subcommand exists: '{near}'"));
+    }
+    let is_program = typed.contains('/') && Path::new(typed).is_file();
+    is_program.then(|| format!("to see where its threads wait: unc run -- {typed}"))
+}
+
+/// For a flag before the command, which takes none there: the commands that have it.
+fn of_flag(command: &clap::Command, words: &[OsString]) -> Option<String> {
+    let typed = words.first()?.to_str()?.split('=').next()?;
+    let long = typed.strip_prefix("--")?;
+    let has = |of: &&clap::Command| of.get_arguments().any(|flag| flag.get_long() == Some(long));
+    let having = command.get_subcommands().filter(|of| !of.is_hide_set()).filter(has);
+    let having: Vec<String> = having.map(|of| format!("unc {}", of.get_name())).collect();
+    let (first, rest) = having.split_first()?;
+    let rest = if rest.is_empty() { String::new() } else { format!("; also {}", rest.join(", ")) };
+    Some(format!("{typed} goes after the command: {first} {typed} ...{rest}"))
+}

@@ -1,0 +1,69 @@
+//! C++20's semaphores, which are made of futexes: locks, next to a mutex, or signals.
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Programs of their own.
+
+mod common;
+
+use common::{Folder, report};
+use serde_json::Value;
+use std::process::Command;
+
+/// Four threads take turns at a semaphore for 3 ms each, and at a mutex for a moment; one posts another for a waiter.
+const SEMAPHORES: &str = r#"
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <semaphore>
+#include <thread>
+#include <vector>
+static std::binary_semaphore turn(1), signal(0);
+static std::mutex mutex;
+static std::atomic<int> wanted;
+__attribute__((noinline)) static void hold_long() {
+    turn.acquire();
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    turn.release();
+}
+__attribute__((noinline)) static void hold_short() { std::lock_guard<std::mutex> guard(mutex); }
+int main() {
+    std::vector<std::thread> all;
+    for (int n = 0; n < 4; n++) all.emplace_back([] { for (int n = 0; n < 20; n++) hold_long(), hold_short(); });
+    for (auto &thread : all) thread.join();
+    std::thread waits([] { for (int n = 0; n < 3; n++) wanted++, signal.acquire(); });
+    for (int n = 0; n < 3; n++) {
+        do std::this_thread::sleep_for(std::chrono::milliseconds(10)); while (wanted <= n);
+        // On a busy machine, it yields for that long before it sleeps.
+        std::this_thread::sleep_for(std::chrono::milliseconds(150));
+        signal.release();
+    }
+    waits.join();
+}
+"#;
+
+/// The row whose longest wait was in code with this in its name.
+fn row_of<'a>(report: &'a Value, code: &str) -> &'a Value {
+    let rows = report["processes"][0]["locks"].as_array().unwrap();
+    let is_in = |row: &&Value| row["waited_in"][0]["stack"].to_string().contains(code);
+    rows.iter().find(is_in).unwrap_or_else(|| panic!("{code}: {rows:#?}"))
+}
+
+#[test]
+fn a_semaphore_that_its_takers_post_is_a_lock_with_culprits() {
+    const TEST: &str = "a_semaphore_that_its_takers_post_is_a_lock_with_culprits";
+    let folder = Folder::new();
+    let (program, source) = (folder.file("program"), folder.file("program.cpp"));
+    std::fs::write(&source, SEMAPHORES).unwrap();
+    let words = ["-std=c++20", "-O1", "-g", "-pthread", "-o", &program, &source];
+    let compiled = Command::new("g++").args(words).output();
+    if !compiled.is_ok_and(|output| output.status.success()) {
+        return uncontended_testkit::skip!(TEST, "no g++ with C++20");
+    }
+    let (report, _) = report(&["--quiet"], &[&program]);
+    let turn = row_of(&report, "hold_long");
+    assert_eq!((&turn["like"], &turn["class"]), (&"semaphore".into(), &"contention".into()));
+    let first = &report["culprits"][0];
+    assert!(first["site"]["function"].as_str().unwrap().contains("hold_long"), "{first:#}");
+    assert!(first["share"].as_f64().unwrap() > 0.9, "{first:#}");
+    let rows = report["processes"][0]["locks"].as_array().unwrap();
+    let signals = rows.iter().filter(|row| row["class"] == "queue" && row["like"] == "semaphore");
+    assert_eq!(signals.count(), 1, "{rows:#?}");
+}

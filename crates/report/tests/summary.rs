@@ -1,0 +1,111 @@
+//! The line below the header: what there is to gain. It agrees with the findings and the culprits.
+
+mod common;
+
+use common::*;
+use uncontended_report::findings::find;
+use uncontended_report::html::run_page;
+use uncontended_report::run::*;
+use uncontended_report::terminal::{Options, render};
+
+/// The third line of the report, if it is not empty.
+fn summary(report: &RunReport) -> String {
+    let text = render(report, &Options { width: 200, ..Options::default() });
+    text.lines().nth(2).unwrap_or("").to_owned()
+}
+
+/// A run of ten seconds whose lock #1 had waits of this length, with its findings; its culprit gains `gain_ns`.
+fn of(wait_ns: u64, waits: usize, ranked_by: RankedBy, gain_ns: Option<u64>) -> RunReport {
+    let mut report = run(&["program"]);
+    report.wall_ns = 10_000 * MS;
+    let row = contended(&vec![wait_ns; waits], &[], &[wait_ns; 1]);
+    report.culprits = vec![Blamed {
+        locks: vec![1],
+        gain_at_most_ns: gain_ns,
+        path_ns: gain_ns,
+        ..blamed("hold", wait_ns * waits as u64, 1.0)
+    }];
+    report.ranked_by = ranked_by;
+    report.processes = vec![process(1, vec![row], vec![])];
+    report.findings = find(&report);
+    report
+}
+
+#[test]
+fn the_first_line_says_what_there_is_to_gain() {
+    let gain = of(MS, 6_000, RankedBy::Gain, Some(3_800 * MS));
+    assert!(summary(&gain).starts_with("Most to gain: hold "), "{}", summary(&gain));
+    assert!(summary(&gain).ends_with(": at most 38.0 % of the run"), "{}", summary(&gain));
+    let waits = of(MS, 6_000, RankedBy::Wait, Some(400 * MS));
+    let words =
+        ": 60.0 % of the threads' time, though the run would hardly be shorter (4.00 % at most)";
+    assert!(summary(&waits).starts_with("Most waiting: hold "), "{}", summary(&waits));
+    assert!(summary(&waits).ends_with(words), "{}", summary(&waits));
+    let unknown = of(MS, 6_000, RankedBy::Wait, None);
+    assert!(summary(&unknown).ends_with(": 60.0 % of the threads' time"), "{}", summary(&unknown));
+    let little = of(MS, 40, RankedBy::Wait, Some(40 * MS));
+    assert_eq!(little.findings, vec![]);
+    let words = "Little to gain from locks: waiting for locks is 0.400 % of the threads' time";
+    assert_eq!(summary(&little), words);
+    assert!(run_page(&little).contains(&format!("<p class=\"lead\">{words}.</p>")));
+    let mut none = run(&["program"]);
+    none.processes = vec![process(1, vec![lock(1, Kind::Mutex, "calm")], vec![])];
+    assert_eq!(
+        summary(&none),
+        "Nothing to gain from locks: no thread waited for one that was seen"
+    );
+}
+
+/// Where a part was not seen, or a part is asked for, or the program hung, the line would say too much.
+#[test]
+fn there_is_no_line_on_a_part_of_a_run() {
+    let little = || of(MS, 40, RankedBy::Wait, None);
+    let mut part = little();
+    part.keep_matching("#1");
+    assert_eq!(summary(&part), "");
+    let mut unseen = little();
+    unseen.coverage.nothing_seen = Some("Nothing.".to_owned());
+    assert_eq!(summary(&unseen), "");
+    let mut unknown = little();
+    let mut row = lock(2, Kind::Futex, "wait");
+    (row.class, row.wait_ns) = (Class::Unknown, times(&[10 * MS]));
+    unknown.processes[0].locks.push(row);
+    assert_eq!(summary(&unknown), "");
+    let mut stuck = little();
+    stuck.deadlocks = vec![Deadlock { pid: 1, threads: vec![], behind: 0 }];
+    assert_eq!(summary(&stuck), "");
+}
+
+/// A hang is not shorter without the waits that ended, and a run that a signal ended has no length of its own.
+#[test]
+fn only_a_run_that_ends_by_itself_can_be_shorter() {
+    let text = |report: &RunReport| render(report, &Options { width: 200, ..Options::default() });
+    let mut report = of(MS, 40, RankedBy::Wait, None);
+    assert!(
+        text(&report).contains("the run would be 0.400 % shorter at most"),
+        "{}",
+        text(&report)
+    );
+    report.signal = Some(15);
+    let cut = text(&report);
+    assert!(
+        cut.contains("none: all waiting at contended locks is 40.0 ms, 0.400 % of the run"),
+        "{cut}"
+    );
+    report.deadlocks = vec![Deadlock { pid: 1, threads: vec![], behind: 0 }];
+    let stuck = text(&report);
+    assert!(stuck.contains("the waiting at contended locks that ended is 40.0 ms"), "{stuck}");
+    // The same below a table, which a finding about a lock brings.
+    report.findings = find(&of(MS, 6_000, RankedBy::Wait, None));
+    let stuck = text(&report);
+    assert!(
+        stuck.contains(
+            "that ended is 40.0 ms, 0.400 % of the run. The waits that did not end stand above"
+        ),
+        "{stuck}"
+    );
+    report.deadlocks.clear();
+    assert!(text(&report).contains("threads would have had that much more time at most"));
+    report.signal = None;
+    assert!(text(&report).contains("the run would be shorter by that at most"));
+}
