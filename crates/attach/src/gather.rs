@@ -6,6 +6,7 @@
 //! a chain of wakers. At most [`WAITED_SITES`] stacks of waiters of a cell and [`SITES`] − [`WAITED_SITES`] of wakers
 //! of each [`Sum::mark`] stay apart, those with the most waiting; the others are one, without a stack.
 
+use crate::conditions::Conditions;
 use crate::modules::Module;
 use crate::programs::{
     ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, key, sum, wait,
@@ -88,6 +89,8 @@ struct Waiting {
     since: u64,
     /// The thread for whose end it is; 0 if it is for something else.
     joined: u32,
+    /// Who called it.
+    chain: Vec<u64>,
 }
 
 impl Waiting {
@@ -99,6 +102,7 @@ impl Waiting {
             thread: words::half_at(key, 0),
             since: of(wait::SINCE),
             joined: if is_private { 0 } else { of(wait::VALUE) as u32 },
+            chain: Vec::new(),
         }
     }
 }
@@ -106,7 +110,7 @@ impl Waiting {
 /// Reads the tables of a process that is not watched any more.
 pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
     let sums = entries(&attach.tables.sums).map(|(key, value)| Sum::new(&key, &value));
-    let sums: Vec<Sum> = sums.filter(|sum| sum.count > 0).collect();
+    let mut sums: Vec<Sum> = sums.filter(|sum| sum.count > 0).collect();
     let waiting = entries(&attach.tables.threads).map(|(key, value)| Waiting::new(&key, &value));
     let alive: BTreeSet<u32> = seed::threads(attach.pid).into_iter().collect();
     let has_executed = attach.has_executed();
@@ -115,9 +119,13 @@ pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
     // Any other word is not waited for as a thread.
     let join = |wait: Waiting| {
         let joined = if alive.contains(&wait.joined) { wait.joined } else { 0 };
-        Waiting { joined, ..wait }
+        let call = Call::of(attach.pid, wait.thread);
+        let top = call.and_then(|call| call.top(attach.pid));
+        let chain = top.map(|top| attach.unwinder.chain(&top)).unwrap_or_default();
+        Waiting { joined, chain, ..wait }
     };
-    let waiting: Vec<Waiting> = waiting.map(join).collect();
+    let mut waiting: Vec<Waiting> = waiting.map(join).collect();
+    join_words(attach, &mut sums, &mut waiting);
     let (losses, began_ns) = (attach.losses(), attach.began_ns);
     let mut parts = Parts { attach, stacks: HashMap::new(), numbers: HashMap::new() };
     let by_others = sums.iter().filter(|sum| sum.waker == ANOTHER_PROCESS).map(|sum| sum.count);
@@ -128,6 +136,22 @@ pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
         began_ns,
         ended_ns,
         has_executed,
+    }
+}
+
+/// The words of one condition become one.
+fn join_words(attach: &Attach, sums: &mut [Sum], waiting: &mut [Waiting]) {
+    let mut conditions = Conditions::new(&attach.modules);
+    for sum in sums.iter() {
+        if let Some(chain) = attach.chains.get(&sum.waiter) {
+            conditions.add(sum.address, chain);
+        }
+    }
+    waiting.iter().for_each(|wait| conditions.add(wait.address, &wait.chain));
+    let objects = conditions.objects();
+    let words = sums.iter_mut().map(|sum| &mut sum.address);
+    for word in words.chain(waiting.iter_mut().map(|wait| &mut wait.address)) {
+        *word = objects.get(word).copied().unwrap_or(*word);
     }
 }
 
@@ -215,7 +239,7 @@ impl Parts<'_> {
             lock: if wait.joined == 0 { units.get(&wait.address).copied().unwrap_or(0) } else { 0 },
             joined: u64::from(wait.joined),
             since: wait.since,
-            stack: self.blocked(tid),
+            stack: self.stack(wait.chain.clone()),
             ..WantsRecord::default()
         });
         ThreadRecord {
@@ -231,11 +255,8 @@ impl Parts<'_> {
         }
     }
 
-    /// The number of the stack of a thread that is blocked.
-    fn blocked(&mut self, tid: u32) -> u32 {
-        let pid = self.attach.pid;
-        let top = Call::of(pid, tid).and_then(|call| call.top(pid));
-        let chain = top.map(|top| self.attach.unwinder.chain(&top)).unwrap_or_default();
+    /// A new number for a call chain; 0 without one.
+    fn stack(&mut self, chain: Vec<u64>) -> u32 {
         if chain.is_empty() {
             return 0;
         }
@@ -252,11 +273,7 @@ impl Parts<'_> {
         if let Some(&number) = self.numbers.get(&stack) {
             return number;
         }
-        let Some(chain) = self.attach.chains.get(&stack).filter(|chain| !chain.is_empty()) else {
-            return 0;
-        };
-        let number = self.stacks.len() as u32 + 1;
-        self.stacks.insert(number, chain.clone());
+        let number = self.stack(self.attach.chains.get(&stack).cloned().unwrap_or_default());
         self.numbers.insert(stack, number);
         number
     }

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod cannot;
+mod conditions;
 mod gather;
 mod modules;
 mod programs;

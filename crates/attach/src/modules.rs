@@ -6,7 +6,8 @@
 //! # Sources
 //! proc(5).
 
-use object::{Object as _, ObjectSection as _, ObjectSegment as _};
+use crate::conditions::Use;
+use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt as _;
@@ -29,6 +30,8 @@ pub(crate) struct Module {
     pub(crate) build_id: Vec<u8>,
     /// What it looked like, if it has none.
     pub(crate) file: Option<FileRecord>,
+    /// The functions in it that use condition variables, by what the file says that their addresses are.
+    pub(crate) conditions: Vec<(Range<u64>, Use)>,
 }
 
 /// The files of a program.
@@ -55,8 +58,8 @@ impl Modules {
                 continue;
             }
             let path = reachable(pid, line.path);
-            let (own, build_id, file) = identity(Path::new(&path)).unwrap_or_default();
-            let module = Module { path, code: line.range, base, own, build_id, file };
+            let (own, build_id, file, conditions) = identity(Path::new(&path)).unwrap_or_default();
+            let module = Module { path, code: line.range, base, own, build_id, file, conditions };
             self.known.insert(module.code.start, module);
             is_new = true;
         }
@@ -110,9 +113,12 @@ fn reachable(pid: u32, path: &str) -> String {
     }
 }
 
-/// What identifies a file: the address in it of its first byte, its build id, and what it looks like if it has none. A
-/// file that has been replaced has another name in the list, so this is the one that is mapped.
-fn identity(path: &Path) -> Option<(Option<u64>, Vec<u8>, Option<FileRecord>)> {
+/// The address in a file of its first byte, its build id, what it looks like if it has none, and its functions that use
+/// conditions.
+type Identity = (Option<u64>, Vec<u8>, Option<FileRecord>, Vec<(Range<u64>, Use)>);
+
+/// What identifies a file. One that has been replaced has another name in the list, so this is the one that is mapped.
+fn identity(path: &Path) -> Option<Identity> {
     let file = regular(path)?;
     let facts = file.metadata().ok()?;
     let cache = object::ReadCache::new(file);
@@ -127,7 +133,18 @@ fn identity(path: &Path) -> Option<(Option<u64>, Vec<u8>, Option<FileRecord>)> {
     };
     let id = id.map(<[u8]>::to_vec).unwrap_or_default();
     let looks = id.is_empty().then_some(looks);
-    Some((start(&object), id, looks))
+    Some((start(&object), id, looks, conditions(&object)))
+}
+
+/// The functions that use conditions. A library exports them; a program without libraries has symbols, or none.
+fn conditions<'d>(object: &impl object::Object<'d>) -> Vec<(Range<u64>, Use)> {
+    let is_alone = object.dynamic_symbols().next().is_none();
+    let symbols = is_alone.then(|| object.symbols()).into_iter().flatten();
+    let functions = object.dynamic_symbols().chain(symbols).filter_map(|symbol| {
+        let use_ = Use::of(symbol.name_bytes().ok()?)?;
+        (symbol.size() > 0).then(|| (symbol.address()..symbol.address() + symbol.size(), use_))
+    });
+    functions.collect()
 }
 
 /// What unwinding needs of a file.
