@@ -1,8 +1,8 @@
 //! The futex words of one condition variable of the C library, which are one object.
 //!
 //! # Contract
-//! [`Conditions::objects`] gives each word that belongs to a condition the address by which the condition is known: that
-//! of the pair of words on which its waiters wait, in turns. A word belongs to one by the function of the C library in
+//! [`Conditions::objects`] gives each word of a condition the address by which the condition is known: that of the
+//! pair of words on which its waiters wait, in turns. A word belongs to one by the function of the C library in
 //! which its waiter waited, and by its place; the waiters of a program's own futexes are in none.
 //! # Sources
 //! `struct __pthread_cond_s` of glibc. Since 2.25, waiters wait on a pair of words at a multiple of eight. The word
@@ -70,8 +70,8 @@ impl Conditions {
 
     /// By the words that belong to a condition, its address. A word that is not here is an object of its own.
     ///
-    /// A mutex's word, for which these functions wait too, is at a multiple of eight, and the one after it is no futex:
-    /// so it stays alone.
+    /// A mutex's word, for which these functions wait too, is at a multiple of eight, and nothing waits for
+    /// the word after it: so it stays alone.
     pub(crate) fn objects(&self) -> BTreeMap<u64, u64> {
         /// From a word on which the functions that wake wait, to the pair on which those that wait do.
         const DISTANCES: [u64; 3] = [4, 24, 20];

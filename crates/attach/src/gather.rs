@@ -3,8 +3,9 @@
 //! # Contract
 //! Each entry of the sums is in one cell: that of its thread and address. (A join has no cell: its time is the
 //! thread's.) Its time is divided twice: by the waiter's stack, and by the waker's if a wakeup ended it, or by those of
-//! a chain of wakers. At most [`WAITED_SITES`] stacks of waiters of a cell and [`SITES`] − [`WAITED_SITES`] of wakers
-//! of each [`Sum::mark`] stay apart, those with the most waiting; the others are one, without a stack.
+//! a chain of wakers. [`sites`] says how many stacks of a cell stay apart.
+
+mod sites;
 
 use crate::conditions::Conditions;
 use crate::modules::Module;
@@ -13,11 +14,12 @@ use crate::programs::{
 };
 use crate::seed::{self, Call};
 use crate::{Attach, Losses, words};
+use sites::{Summed, WAITERS, WAKERS, add, limited};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use uncontended_trace::compose::Composed;
 use uncontended_trace::histogram::FINE;
-use uncontended_trace::layout::{self, SITES, Unit, WAITED, WAITED_SITES, WAKE, kind};
+use uncontended_trace::layout::{self, Unit, WAITED, WAKE, kind};
 use uncontended_trace::reader::{
     CausedRecord, CellRecord, ExtremeRecord, LockRecord, ModuleRecord, ProcessRecord, ThreadRecord,
     WantsRecord,
@@ -30,6 +32,10 @@ pub struct Seen {
     pub composed: Composed,
     /// What was lost.
     pub losses: Losses,
+    /// Waiting that is summed by the innermost functions, since its code has too many callers.
+    pub summed_ns: u64,
+    /// Waiting without code, since there are too many such functions.
+    pub rest_ns: u64,
     /// Waits that a thread of another process ended.
     pub woken_by_others: u64,
     /// When watching began, on CLOCK_MONOTONIC.
@@ -82,6 +88,18 @@ impl Sum {
     }
 }
 
+impl Sum {
+    /// Its waiting, for an entry of a cell.
+    fn caused(&self) -> CausedRecord {
+        CausedRecord {
+            wait: self.total,
+            waits: self.count,
+            longest: self.longest,
+            ..CausedRecord::default()
+        }
+    }
+}
+
 /// A wait that is still in progress.
 struct Waiting {
     address: u64,
@@ -89,7 +107,7 @@ struct Waiting {
     since: u64,
     /// The thread for whose end it is; 0 if it is for something else.
     joined: u32,
-    /// Who called it.
+    /// The call chain of its thread.
     chain: Vec<u64>,
 }
 
@@ -127,12 +145,16 @@ pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
     let mut waiting: Vec<Waiting> = waiting.map(join).collect();
     join_words(attach, &mut sums, &mut waiting);
     let (losses, began_ns) = (attach.losses(), attach.began_ns);
-    let mut parts = Parts { attach, stacks: HashMap::new(), numbers: HashMap::new() };
+    let mut parts = Parts::new(attach);
+    let composed = parts.composed(&sums, &waiting, &alive);
+    let summed = parts.summed();
     let by_others = sums.iter().filter(|sum| sum.waker == ANOTHER_PROCESS).map(|sum| sum.count);
     Seen {
         woken_by_others: by_others.sum(),
-        composed: parts.composed(&sums, &waiting, &alive),
+        composed,
         losses,
+        summed_ns: summed.inner,
+        rest_ns: summed.rest,
         began_ns,
         ended_ns,
         has_executed,
@@ -163,10 +185,25 @@ fn entries(map: &uncontended_sys::bpf::Map) -> impl Iterator<Item = (Vec<u8>, Ve
 struct Parts<'a> {
     attach: &'a mut Attach,
     stacks: HashMap<u32, Vec<u64>>,
+    /// The numbers of call chains in the record, and of stacks in the kernel's tables.
+    chains: HashMap<Vec<u64>, u32>,
     numbers: HashMap<u64, u32>,
+    /// What found no room, of the code that waited and of the code that woke.
+    lost: [Summed; 2],
 }
 
-impl Parts<'_> {
+impl<'a> Parts<'a> {
+    fn new(attach: &'a mut Attach) -> Self {
+        let (stacks, chains, numbers) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Parts { attach, stacks, chains, numbers, lost: [Summed::default(); 2] }
+    }
+
+    /// The larger one of the two: they are about the same waiting.
+    fn summed(&self) -> Summed {
+        let [waited, woke] = self.lost;
+        Summed { inner: waited.inner.max(woke.inner), rest: waited.rest.max(woke.rest) }
+    }
+
     fn composed(&mut self, sums: &[Sum], waiting: &[Waiting], alive: &BTreeSet<u32>) -> Composed {
         let (joins, sums): (Vec<Sum>, Vec<Sum>) =
             sums.iter().copied().partition(|sum| sum.waker == JOINED);
@@ -239,7 +276,7 @@ impl Parts<'_> {
             lock: if wait.joined == 0 { units.get(&wait.address).copied().unwrap_or(0) } else { 0 },
             joined: u64::from(wait.joined),
             since: wait.since,
-            stack: self.stack(wait.chain.clone()),
+            stack: self.stack(&wait.chain),
             ..WantsRecord::default()
         });
         ThreadRecord {
@@ -255,14 +292,39 @@ impl Parts<'_> {
         }
     }
 
-    /// A new number for a call chain; 0 without one.
-    fn stack(&mut self, chain: Vec<u64>) -> u32 {
+    /// The number of a call chain; 0 for none.
+    fn stack(&mut self, chain: &[u64]) -> u32 {
         if chain.is_empty() {
             return 0;
         }
-        let number = self.stacks.len() as u32 + 1;
-        self.stacks.insert(number, chain);
+        let next = self.stacks.len() as u32 + 1;
+        let number = *self.chains.entry(chain.to_vec()).or_insert(next);
+        self.stacks.entry(number).or_insert_with(|| chain.to_vec());
         number
+    }
+
+    /// The number of the stack of the inner frames of one: its lock's own functions and `callers` more.
+    fn inner(&mut self, stack: u32, callers: usize) -> u32 {
+        let chain = self.stacks.get(&stack).cloned().unwrap_or_default();
+        let inner = self.attach.modules.leading(&chain) + callers;
+        self.stack(&chain[..chain.len().min(inner)])
+    }
+
+    fn limited(
+        &mut self,
+        stacks: BTreeMap<u32, CausedRecord>,
+        mark: u32,
+        most: usize,
+    ) -> Vec<CausedRecord> {
+        let (all, summed) =
+            limited(stacks, mark, most, |stack, callers| self.inner(stack, callers));
+        // The parts of chains are counted once.
+        if mark != layout::CHAIN {
+            let lost = &mut self.lost[usize::from(mark != WAITED)];
+            lost.inner += summed.inner;
+            lost.rest += summed.rest;
+        }
+        all
     }
 
     /// The number of a stack in the record; 0 if it is not known.
@@ -273,7 +335,8 @@ impl Parts<'_> {
         if let Some(&number) = self.numbers.get(&stack) {
             return number;
         }
-        let number = self.stack(self.attach.chains.get(&stack).cloned().unwrap_or_default());
+        let chain = self.attach.chains.get(&stack).cloned().unwrap_or_default();
+        let number = self.stack(&chain);
         self.numbers.insert(stack, number);
         number
     }
@@ -306,7 +369,7 @@ impl Parts<'_> {
         for sum in sums.iter().filter(|sum| sum.is_woken) {
             let of = wakers.iter_mut().find(|(mark, _)| *mark == sum.mark);
             let number = self.number(sum.waker);
-            of.into_iter().for_each(|(_, stacks)| add(stacks, number, sum));
+            of.into_iter().for_each(|(_, stacks)| add(stacks, number, &sum.caused()));
         }
         for sum in sums.iter().filter(|sum| sum.mark != layout::CHAINED) {
             cell.acquisitions += sum.count;
@@ -321,7 +384,7 @@ impl Parts<'_> {
                 other: self.number(sum.waker),
                 cause: 0,
             });
-            add(&mut waiters, self.number(sum.waiter), sum);
+            add(&mut waiters, self.number(sum.waiter), &sum.caused());
             if sum.is_woken {
                 cell.idle_by[0] += sum.total.saturating_sub(sum.not_scheduled);
                 cell.idle_by[1] += sum.not_scheduled;
@@ -335,9 +398,9 @@ impl Parts<'_> {
         cell.wait.worst.sort_by_key(|extreme| Reverse(extreme.ticks));
         // The longest of each entry: only the first is sure to be one of the longest of all.
         cell.wait.worst.truncate(1);
-        cell.caused = limited(waiters, WAITED, WAITED_SITES);
+        cell.caused = self.limited(waiters, WAITED, WAITERS);
         for (mark, stacks) in wakers {
-            cell.caused.extend(limited(stacks, mark, SITES - WAITED_SITES));
+            cell.caused.extend(self.limited(stacks, mark, WAKERS));
         }
         cell
     }
@@ -353,65 +416,9 @@ fn bucketed(lengths: BTreeMap<u64, u64>) -> Vec<(u64, u64, u64)> {
     buckets.into_iter().map(edges).collect()
 }
 
-/// Adds a sum to that of a stack.
-fn add(stacks: &mut BTreeMap<u32, CausedRecord>, stack: u32, sum: &Sum) {
-    let caused = stacks.entry(stack).or_insert(CausedRecord { stack, ..CausedRecord::default() });
-    caused.wait += sum.total;
-    caused.waits += sum.count;
-    caused.longest = caused.longest.max(sum.longest);
-}
-
-/// The `most` with the most waiting, marked; the others as one.
-fn limited(stacks: BTreeMap<u32, CausedRecord>, mark: u32, most: usize) -> Vec<CausedRecord> {
-    let mut all: Vec<CausedRecord> = stacks.into_values().collect();
-    all.sort_by_key(|caused| Reverse(caused.wait));
-    let others = all.split_off(all.len().min(most.saturating_sub(1)));
-    let join = |a: CausedRecord, b: CausedRecord| CausedRecord {
-        stack: if a.stack == b.stack { a.stack } else { 0 },
-        wait: a.wait + b.wait,
-        waits: a.waits + b.waits,
-        longest: a.longest.max(b.longest),
-        ..a
-    };
-    all.extend(others.into_iter().reduce(join));
-    all.into_iter().map(|caused| CausedRecord { passed_to: mark, ..caused }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn sum(longest: u64, is_woken: bool) -> Sum {
-        Sum {
-            address: 64,
-            thread: 7,
-            waiter: 0,
-            waker: 0,
-            is_woken,
-            mark: WAKE,
-            count: 2,
-            total: 2 * longest,
-            longest,
-            longest_at: 900,
-            not_scheduled: if is_woken { 10 } else { 0 },
-        }
-    }
-
-    #[test]
-    fn the_costliest_stacks_stay_apart_and_nothing_is_lost() {
-        let mut stacks = BTreeMap::new();
-        for stack in 1..=40 {
-            add(&mut stacks, stack, &sum(u64::from(stack) * 100, true));
-        }
-        let all = limited(stacks, WAITED, WAITED_SITES);
-        assert_eq!(all.len(), WAITED_SITES);
-        assert_eq!((all[0].stack, all[0].wait, all[0].longest), (40, 8000, 4000));
-        let last = all[WAITED_SITES - 1];
-        assert_eq!((last.stack, last.longest), (0, 2500), "the others, without a stack");
-        assert_eq!(all.iter().map(|caused| caused.waits).sum::<u64>(), 80);
-        assert_eq!(all.iter().map(|caused| caused.wait).sum::<u64>(), 200 * (1..=40).sum::<u64>());
-        assert!(all.iter().all(|caused| caused.passed_to == WAITED));
-    }
 
     #[test]
     fn an_entry_is_what_the_kernel_wrote() {

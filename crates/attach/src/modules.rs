@@ -66,10 +66,26 @@ impl Modules {
         is_new
     }
 
+    /// How many of a call chain's frames are the lock's own functions: those in the file of the innermost one. In a
+    /// program that is one file, two of them count as such.
+    pub(crate) fn leading(&self, chain: &[u64]) -> usize {
+        const IN_PROGRAM: usize = 2;
+        let file = |frame: &u64| {
+            let below = self.known.range(..=frame.wrapping_sub(1)).next_back()?.1;
+            below.code.contains(&frame.wrapping_sub(1)).then_some(&below.path)
+        };
+        let first = chain.first().and_then(file);
+        let count = chain.iter().take_while(|frame| file(frame) == first).count();
+        if first.is_some_and(|path| self.is_main(path)) { count.min(IN_PROGRAM) } else { count }
+    }
+
+    fn is_main(&self, path: &str) -> bool {
+        self.main.as_deref().is_some_and(|main| path.ends_with(main))
+    }
+
     /// The start and the length of the program's own code, and of all else.
     pub(crate) fn ranges(&self) -> [u64; 4] {
-        let is_main =
-            |module: &&Module| self.main.as_deref().is_some_and(|main| module.path.ends_with(main));
+        let is_main = |module: &&Module| self.is_main(&module.path);
         let of = |modules: Vec<&Module>| {
             let start = modules.iter().map(|module| module.code.start).min().unwrap_or(0);
             let end = modules.iter().map(|module| module.code.end).max().unwrap_or(0);

@@ -167,6 +167,8 @@ pub(crate) fn add(facts: &mut SeenFacts, seen: &Seen, pid: u32) {
     facts.lost_stacks += seen.losses.stacks;
     facts.woken_by_others += seen.woken_by_others;
     facts.missed += seen.losses.missed;
+    facts.summed_ns += seen.summed_ns;
+    facts.rest_ns += seen.rest_ns;
     if seen.has_executed {
         facts.executed.push(pid);
     }

@@ -2,7 +2,7 @@
 //! fork, calls that wait for several words.
 
 mod common;
-use common::attached::{row, watched};
+use common::attached::{row, unseen, watched};
 use common::{Folder, compile};
 use std::process::Command;
 
@@ -75,4 +75,67 @@ fn a_condition_of_the_c_library_is_one_row_and_a_programs_own_futexes_are_not() 
             assert_eq!(row(&seen.report, word)["wait_ns"]["count"], 20);
         }
     }
+}
+
+/// A function that holds a lock, called from a hundred places, and one that holds it for short.
+fn with_callers(count: usize) -> String {
+    let place = |nth| {
+        format!(
+            "__attribute__((noinline)) static void place{nth}(void) {{ hold(); step = {nth}; }}"
+        )
+    };
+    let places: Vec<String> = (0..count).map(place).collect();
+    let names: Vec<String> = (0..count).map(|nth| format!("place{nth}")).collect();
+    format!(
+        r#"
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int step;
+__attribute__((noinline)) static void hold(void) {{
+    pthread_mutex_lock(&lock);
+    usleep(200);
+    pthread_mutex_unlock(&lock);
+    __asm__ volatile("");
+}}
+{}
+static void (*const places[])(void) = {{ {} }};
+static void *body(void *first) {{
+    for (int i = 0; i < 1000; i++) places[((intptr_t)first + i * 7) % {count}]();
+    return first;
+}}
+int main(void) {{
+    printf("%#lx\n", (uintptr_t)&lock);
+    fflush(stdout);
+    getchar();
+    pthread_t threads[3];
+    for (intptr_t i = 0; i < 3; i++) pthread_create(&threads[i], NULL, body, (void *)(i * 31));
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    return 0;
+}}
+"#,
+        places.join("\n"),
+        names.join(", ")
+    )
+}
+
+#[test]
+fn all_waiting_at_a_lock_has_its_code_however_many_places_call_it() {
+    let test = "all_waiting_at_a_lock_has_its_code_however_many_places_call_it";
+    let folder = Folder::new();
+    let flags = ["-O1", "-fno-inline", "-fno-optimize-sibling-calls"];
+    let program = compile(&folder, &with_callers(100), &flags).expect("a C compiler");
+    let Some(seen) = watched(test, &folder, Command::new(program), &[]) else { return };
+    let lock = row(&seen.report, &seen.words[0]);
+    let waited = lock["wait_ns"]["total"].as_u64().unwrap();
+    for (list, of) in [("waited_in", waited), ("ended_by", waited)] {
+        let parts = lock[list].as_array().unwrap().iter();
+        let in_hold = parts.filter(|part| part["site"]["function"] == "hold");
+        let sum: u64 = in_hold.map(|part| part["wait_ns"].as_u64().unwrap()).sum();
+        assert!(sum * 100 >= of * 97, "{list}: {sum} of {of}: {lock:#}");
+    }
+    let told = unseen(&seen.report).into_iter().find(|text| text.contains("too many callers"));
+    assert!(told.is_some(), "{:?}", unseen(&seen.report));
 }

@@ -106,6 +106,12 @@ pub struct SeenFacts {
     /// Futex calls, of any process, at which the kernel left its programs out.
     #[serde(default)]
     pub missed: u64,
+    /// Waiting that is summed by the innermost functions, since these have too many callers.
+    #[serde(default)]
+    pub summed_ns: u64,
+    /// Waiting without code, since there are too many such functions.
+    #[serde(default)]
+    pub rest_ns: u64,
 }
 
 /// The calls of one function, or the spans of a name that the program announces.

@@ -152,6 +152,8 @@ fn losses_and_ends_are_told() {
         lost_stacks: 4,
         woken_by_others: 6,
         missed: 7,
+        summed_ns: 8 * MS,
+        rest_ns: 9 * MS,
     };
     let text =
         terminal::render(&seen(facts), &terminal::Options { width: 400, ..Default::default() });
@@ -162,6 +164,8 @@ fn losses_and_ends_are_told() {
         "counted without code: 4.",
         "whose code is not known: 6.",
         "busy with our tables: 7.",
+        "by the innermost functions alone: 8.00 ms.",
+        "counted without code: 9.00 ms.",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -10,8 +10,8 @@
 
 use crate::histogram::FINE;
 use crate::layout::{
-    self, BUILD_ID, Caused, Cell, Cold, Extreme, FRAMES, HEADER_UNITS, Header, Lock, Module,
-    Process, SITES, Stack, Thread, UNIT, Unit, WaiterList,
+    self, BUILD_ID, Caused, Cell, Cold, ENTRIES, Extreme, FRAMES, HEADER_UNITS, Header, Lock,
+    Module, Process, Stack, Thread, UNIT, Unit, WaiterList,
 };
 use crate::records::{CausedRecord, CellRecord, LockRecord, ProcessRecord, ThreadRecord};
 use crate::setup::Setup;
@@ -244,7 +244,7 @@ impl Writer {
 
     /// At most as many as a reader takes.
     fn caused(&mut self, head: usize, all: &[CausedRecord], stacks: &Numbers) {
-        for caused in all.iter().take(SITES + 1) {
+        for caused in all.iter().take(ENTRIES) {
             let (at, _) = self.entry(size_of::<Caused>(), head, offset_of!(Caused, next));
             self.put(at + offset_of!(Caused, stack), named(stacks, caused.stack));
             self.put_wide(at + offset_of!(Caused, wait), caused.wait);
@@ -387,5 +387,21 @@ mod tests {
         assert_eq!(marks, [WAITED, WAKE]);
         assert_eq!(process.stacks[&found.caused[1].stack], [0x20]);
         assert_eq!((found.caused[1].wait, found.caused[1].waits), (160, 2));
+    }
+
+    #[test]
+    fn all_entries_of_a_cell_that_have_room_are_read_back() {
+        let lock = LockRecord { unit: 7, kind: kind::FUTEX, ..Default::default() };
+        let thread = ThreadRecord { tid: 12, ..Default::default() };
+        let process =
+            ProcessRecord { locks: vec![lock], threads: vec![thread], ..ProcessRecord::default() };
+        let caused = (1..=ENTRIES as u64).map(|wait| CausedRecord { wait, ..Default::default() });
+        let cell = CellRecord { caused: caused.collect(), ..CellRecord::default() };
+        let composed = Composed { process, cells: vec![vec![(7, cell)]] };
+        let bytes = record(&setup(), &[composed]);
+        let read = reader::read(&bytes).unwrap();
+        let found = read.cell(read.processes[0].threads[0].cells[0]);
+        let waits: Vec<u64> = found.caused.iter().map(|caused| caused.wait).collect();
+        assert_eq!(waits, (1..=ENTRIES as u64).rev().collect::<Vec<_>>());
     }
 }

@@ -35,6 +35,18 @@ fn losses(seen: &SeenFacts) -> Vec<String> {
             "Waits or wakeups whose stacks found no room, counted without code: {waits}."
         ));
     }
+    if seen.summed_ns > 0 {
+        let time = duration(seen.summed_ns);
+        lost.push(format!(
+            "Waiting at locks with too many callers, summed by the innermost functions alone: {time}."
+        ));
+    }
+    if seen.rest_ns > 0 {
+        let time = duration(seen.rest_ns);
+        lost.push(format!(
+            "Waiting at locks with too many such functions, counted without code: {time}."
+        ));
+    }
     if seen.missed > 0 {
         let calls = count(seen.missed);
         lost.push(format!("Futex calls of all processes that the kernel did not look at, because it was busy with our tables: {calls}."));
