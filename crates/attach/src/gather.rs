@@ -9,11 +9,13 @@ mod sites;
 
 use crate::conditions::Conditions;
 use crate::modules::Module;
+use crate::process::Process;
 use crate::programs::{
-    ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, key, sum, wait,
+    ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, counter, key, sum,
+    wait,
 };
 use crate::seed::{self, Call};
-use crate::{Attach, Losses, words};
+use crate::{Attach, Forked, Losses, words};
 use sites::{Summed, WAITERS, WAKERS, add, limited};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -28,8 +30,10 @@ use uncontended_trace::reader::{
 /// What was seen of a process.
 #[derive(Debug)]
 pub struct Seen {
-    /// The process, for a record.
-    pub composed: Composed,
+    /// The process, and those that it forked of which there is something to tell, for a record.
+    pub composed: Vec<Composed>,
+    /// The processes that it forked.
+    pub forked: Forked,
     /// What was lost.
     pub losses: Losses,
     /// Waiting that is summed by the innermost functions, since its code has too many callers.
@@ -49,6 +53,7 @@ pub struct Seen {
 /// An entry of the sums.
 #[derive(Debug, Clone, Copy)]
 struct Sum {
+    process: u32,
     address: u64,
     thread: u32,
     waiter: u64,
@@ -69,6 +74,7 @@ impl Sum {
         let of_value = |place: i16| words::at(value, usize::from(place.unsigned_abs()));
         let half = |place: i16| words::half_at(key, usize::from(place.unsigned_abs()));
         Sum {
+            process: of_key(key::PROCESS) as u32,
             address: of_key(key::ADDRESS),
             thread: half(key::THREAD),
             waiter: of_key(key::WAITER),
@@ -102,6 +108,7 @@ impl Sum {
 
 /// A wait that is still in progress.
 struct Waiting {
+    process: u32,
     address: u64,
     thread: u32,
     since: u64,
@@ -115,57 +122,95 @@ impl Waiting {
     fn new(key: &[u8], value: &[u8]) -> Self {
         let of = |place: i16| words::at(value, usize::from(place.unsigned_abs()));
         let is_private = of(wait::OPERATION) & PRIVATE as u64 != 0;
+        let half = |place: i16| words::half_at(value, usize::from(place.unsigned_abs()));
         Waiting {
+            process: half(wait::PROCESS),
             address: of(wait::ADDRESS),
             thread: words::half_at(key, 0),
             since: of(wait::SINCE),
-            joined: if is_private { 0 } else { of(wait::VALUE) as u32 },
+            joined: if is_private { 0 } else { half(wait::VALUE) },
             chain: Vec::new(),
         }
     }
 }
 
-/// Reads the tables of a process that is not watched any more.
+/// Reads the tables.
 pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
     let sums = entries(&attach.tables.sums).map(|(key, value)| Sum::new(&key, &value));
-    let mut sums: Vec<Sum> = sums.filter(|sum| sum.count > 0).collect();
-    let waiting = entries(&attach.tables.threads).map(|(key, value)| Waiting::new(&key, &value));
-    let alive: BTreeSet<u32> = seed::threads(attach.pid).into_iter().collect();
-    let has_executed = attach.has_executed();
-    let waiting =
-        waiting.filter(|wait| !has_executed && wait.since != 0 && alive.contains(&wait.thread));
-    // Any other word is not waited for as a thread.
-    let join = |wait: Waiting| {
-        let joined = if alive.contains(&wait.joined) { wait.joined } else { 0 };
-        let call = Call::of(attach.pid, wait.thread);
-        let top = call.and_then(|call| call.top(attach.pid));
-        let chain = top.map(|top| attach.unwinder.chain(&top)).unwrap_or_default();
-        Waiting { joined, chain, ..wait }
-    };
-    let mut waiting: Vec<Waiting> = waiting.map(join).collect();
-    join_words(attach, &mut sums, &mut waiting);
-    let (losses, began_ns) = (attach.losses(), attach.began_ns);
-    let mut parts = Parts::new(attach);
-    let composed = parts.composed(&sums, &waiting, &alive);
-    let summed = parts.summed();
-    let by_others = sums.iter().filter(|sum| sum.waker == ANOTHER_PROCESS).map(|sum| sum.count);
-    Seen {
-        woken_by_others: by_others.sum(),
-        composed,
-        losses,
-        summed_ns: summed.inner,
-        rest_ns: summed.rest,
-        began_ns,
-        ended_ns,
-        has_executed,
+    let mut all: BTreeMap<u32, Vec<Sum>> = BTreeMap::new();
+    for sum in sums.filter(|sum| sum.count > 0) {
+        all.entry(sum.process).or_default().push(sum);
     }
+    let waiting = entries(&attach.tables.threads).map(|(key, value)| Waiting::new(&key, &value));
+    let mut in_progress: BTreeMap<u32, Vec<Waiting>> = BTreeMap::new();
+    for wait in waiting.filter(|wait| wait.since != 0) {
+        in_progress.entry(wait.process).or_default().push(wait);
+    }
+    let of_woken = all.values().flatten().filter(|sum| sum.waker == ANOTHER_PROCESS);
+    let states = attach.tables.processes();
+    let mut seen = Seen {
+        composed: Vec::new(),
+        forked: attach.forked.with(
+            &states,
+            attach.counter(counter::FORKED),
+            attach.counter(counter::PROCESSES),
+        ),
+        woken_by_others: of_woken.map(|sum| sum.count).sum(),
+        losses: attach.losses(),
+        summed_ns: 0,
+        rest_ns: 0,
+        began_ns: attach.began_ns,
+        ended_ns,
+        has_executed: attach.has_executed(),
+    };
+    let root = attach.pid;
+    // The first one is that which was attached to.
+    let order = |process: &&mut Process| (process.pid != root, process.began_ns);
+    let mut processes: Vec<&mut Process> = attach.processes.values_mut().collect();
+    processes.sort_by_key(order);
+    for process in processes {
+        let (sums, waiting) = (all.remove(&process.pid), in_progress.remove(&process.pid));
+        if process.pid != root && sums.is_none() && waiting.is_none() {
+            continue;
+        }
+        let (composed, summed) =
+            of_process(process, sums.unwrap_or_default(), waiting.unwrap_or_default());
+        seen.composed.push(composed);
+        seen.summed_ns += summed.inner;
+        seen.rest_ns += summed.rest;
+    }
+    seen
+}
+
+fn of_process(
+    process: &mut Process,
+    mut sums: Vec<Sum>,
+    waiting: Vec<Waiting>,
+) -> (Composed, Summed) {
+    let alive: BTreeSet<u32> = match process.is_watched() {
+        true => seed::threads(process.pid).into_iter().collect(),
+        false => BTreeSet::new(),
+    };
+    let waiting = waiting.into_iter().filter(|wait| alive.contains(&wait.thread));
+    let mut waiting: Vec<Waiting> = waiting.map(|wait| known(process, wait, &alive)).collect();
+    join_words(process, &mut sums, &mut waiting);
+    let mut parts = Parts::new(process);
+    (parts.composed(&sums, &waiting, &alive), parts.summed())
+}
+
+/// A wait in progress with its call chain, and its thread if it is for one: any other word is not waited for as one.
+fn known(process: &mut Process, wait: Waiting, alive: &BTreeSet<u32>) -> Waiting {
+    let joined = if alive.contains(&wait.joined) { wait.joined } else { 0 };
+    let top = Call::of(process.pid, wait.thread).and_then(|call| call.top(process.pid));
+    let chain = top.map(|top| process.chain(&top)).unwrap_or_default();
+    Waiting { joined, chain, ..wait }
 }
 
 /// The words of one condition become one.
-fn join_words(attach: &Attach, sums: &mut [Sum], waiting: &mut [Waiting]) {
-    let mut conditions = Conditions::new(&attach.modules);
+fn join_words(process: &Process, sums: &mut [Sum], waiting: &mut [Waiting]) {
+    let mut conditions = Conditions::new(&process.modules);
     for sum in sums.iter() {
-        if let Some(chain) = attach.chains.get(&sum.waiter) {
+        if let Some(chain) = process.chains.get(&sum.waiter) {
             conditions.add(sum.address, chain);
         }
     }
@@ -183,7 +228,7 @@ fn entries(map: &uncontended_sys::bpf::Map) -> impl Iterator<Item = (Vec<u8>, Ve
 
 /// What a record is made of.
 struct Parts<'a> {
-    attach: &'a mut Attach,
+    process: &'a Process,
     stacks: HashMap<u32, Vec<u64>>,
     /// The numbers of call chains in the record, and of stacks in the kernel's tables.
     chains: HashMap<Vec<u64>, u32>,
@@ -193,9 +238,9 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn new(attach: &'a mut Attach) -> Self {
+    fn new(process: &'a Process) -> Self {
         let (stacks, chains, numbers) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Parts { attach, stacks, chains, numbers, lost: [Summed::default(); 2] }
+        Parts { process, stacks, chains, numbers, lost: [Summed::default(); 2] }
     }
 
     /// The larger one of the two: they are about the same waiting.
@@ -211,7 +256,6 @@ impl<'a> Parts<'a> {
         let addresses: BTreeSet<u64> =
             sums.iter().map(|sum| sum.address).chain(of_locks.map(|wait| wait.address)).collect();
         let units: BTreeMap<u64, Unit> = addresses.into_iter().zip(1..).collect();
-        let pid = self.attach.pid;
         let lock = |(&address, &unit): (&u64, &Unit)| {
             let of = waiting.iter().filter(|wait| wait.address == address && wait.joined == 0);
             let waiting = of.map(|wait| wait.since).collect();
@@ -219,7 +263,7 @@ impl<'a> Parts<'a> {
         };
         let mut locks: Vec<LockRecord> = units.iter().map(lock).collect();
         let waited = sums.iter().chain(&joins).map(|sum| sum.thread);
-        let tids: BTreeSet<u32> = waited.chain(self.attach.lives.keys().copied()).collect();
+        let tids: BTreeSet<u32> = waited.chain(self.process.lives.keys().copied()).collect();
         let (mut threads, mut cells) = (Vec::new(), Vec::new());
         for &tid in &tids {
             let wants = waiting.iter().find(|wait| wait.thread == tid);
@@ -239,9 +283,11 @@ impl<'a> Parts<'a> {
         }
         let modules = self.modules();
         let process = ProcessRecord {
-            pid,
-            command: self.attach.command.clone(),
-            start_ticks: self.attach.began_ns,
+            pid: self.process.pid,
+            parent: self.process.parent,
+            command: self.process.command.clone(),
+            start_ticks: self.process.began_ns,
+            end_ticks: self.process.ended_ns,
             locks,
             threads,
             stacks: std::mem::take(&mut self.stacks),
@@ -252,7 +298,7 @@ impl<'a> Parts<'a> {
     }
 
     fn modules(&self) -> Vec<ModuleRecord> {
-        let known = self.attach.modules.known.values();
+        let known = self.process.modules.known.values();
         let module = |module: &Module| ModuleRecord {
             path: module.path.clone(),
             bias: module.base.wrapping_sub(module.own.unwrap_or(0)),
@@ -271,7 +317,7 @@ impl<'a> Parts<'a> {
         wants: Option<&Waiting>,
         units: &BTreeMap<u64, Unit>,
     ) -> ThreadRecord {
-        let life = self.attach.lives.get(&tid).cloned();
+        let life = self.process.lives.get(&tid).cloned();
         let wants = wants.map(|wait| WantsRecord {
             lock: if wait.joined == 0 { units.get(&wait.address).copied().unwrap_or(0) } else { 0 },
             joined: u64::from(wait.joined),
@@ -306,7 +352,7 @@ impl<'a> Parts<'a> {
     /// The number of the stack of the inner frames of one: its lock's own functions and `callers` more.
     fn inner(&mut self, stack: u32, callers: usize) -> u32 {
         let chain = self.stacks.get(&stack).cloned().unwrap_or_default();
-        let inner = self.attach.modules.leading(&chain) + callers;
+        let inner = self.process.modules.leading(&chain) + callers;
         self.stack(&chain[..chain.len().min(inner)])
     }
 
@@ -335,7 +381,7 @@ impl<'a> Parts<'a> {
         if let Some(&number) = self.numbers.get(&stack) {
             return number;
         }
-        let chain = self.attach.chains.get(&stack).cloned().unwrap_or_default();
+        let chain = self.process.chains.get(&stack).cloned().unwrap_or_default();
         let number = self.stack(&chain);
         self.numbers.insert(stack, number);
         number

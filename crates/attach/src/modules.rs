@@ -35,7 +35,7 @@ pub(crate) struct Module {
 }
 
 /// The files of a program.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Modules {
     /// By their start.
     pub(crate) known: BTreeMap<u64, Module>,
@@ -43,11 +43,18 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    /// Reads the list of the process `pid`. Whether there is a new one.
+    /// Reads the list of the process `pid`, if its program is the one that it was. Whether there is a new file.
     pub(crate) fn look(&mut self, pid: u32) -> bool {
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
         let main = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
-        self.main = main.map(|path| path.to_string_lossy().into_owned()).or(self.main.take());
+        let main = main.map(|path| path.to_string_lossy().into_owned());
+        let file = |path: &Option<String>| {
+            path.as_ref().map(|path| path.trim_end_matches(" (deleted)").to_owned())
+        };
+        if self.main.is_some() && main.is_some() && file(&main) != file(&self.main) {
+            return false;
+        }
+        self.main = self.main.take().or(main);
         let mut is_new = false;
         let mut bases: BTreeMap<String, u64> = BTreeMap::new();
         for line in maps.lines().filter_map(Line::parse) {

@@ -49,7 +49,7 @@ impl Call {
         let mut bytes = vec![0; crate::programs::STACK_BYTES];
         let read = memory.read_at(&mut bytes, self.stack).ok()?;
         bytes.truncate(read);
-        Some(StackTop { registers: [self.instruction, self.stack, 0], bytes })
+        Some(StackTop { process: pid, registers: [self.instruction, self.stack, 0], bytes })
     }
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn waiting(tables: &Tables, pid: u32, now_ns: u64) {
             (wait::ADDRESS, call.address),
             (wait::SINCE, now_ns),
             (wait::OPERATION, call.operation),
-            (wait::VALUE, call.value),
+            (wait::VALUE, call.value | u64::from(pid) << 32), // And the process.
         ] {
             let place = usize::from(place.unsigned_abs());
             entry[place..place + 8].copy_from_slice(&value.to_le_bytes());

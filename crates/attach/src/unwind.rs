@@ -26,6 +26,12 @@ impl Unwinder {
         Unwinder { unwinder, cache, added: HashSet::new() }
     }
 
+    /// One for a process with the same files.
+    pub(crate) fn forked(&self) -> Self {
+        let (unwinder, added) = (self.unwinder.clone(), self.added.clone());
+        Unwinder { unwinder, cache: CacheX86_64::new(), added }
+    }
+
     /// Reads the tables of the files that are new.
     pub(crate) fn look(&mut self, modules: &Modules) {
         for (&start, module) in &modules.known {

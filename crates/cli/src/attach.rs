@@ -27,7 +27,7 @@ use uncontended_trace::setup::{Holds, Setup};
 
 /// How often to look for new stacks, files and ends.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Processes at once: each has tables of 27 MiB in the kernel, and programs that every wakeup of the machine runs.
+/// Processes at once: each has tables of 22 MiB in the kernel, and programs that every wakeup of the machine runs.
 pub(crate) const MOST: usize = 8;
 
 /// A process that is watched.
@@ -135,6 +135,7 @@ fn facts(plan: &Plan, watched: &[Watched], seen: &[Seen], started_unix_s: u64) -
     for (Watched { target, before, .. }, seen) in watched.iter().zip(seen) {
         let pid = target.pid;
         facts.threads.extend(since(before, threads(pid)));
+        facts.threads.extend(seen.forked.kept.iter().flat_map(|&pid| threads(pid)));
         seen_facts.attached.push(pid);
         add(&mut seen_facts, seen, pid);
         if target.has_ended() {
@@ -142,8 +143,8 @@ fn facts(plan: &Plan, watched: &[Watched], seen: &[Seen], started_unix_s: u64) -
         }
     }
     facts.pid = seen_facts.attached.first().copied();
-    facts.command =
-        seen.first().map(|seen| seen.composed.process.command.clone()).unwrap_or_default();
+    let first = seen.first().and_then(|seen| seen.composed.first());
+    facts.command = first.map(|first| first.process.command.clone()).unwrap_or_default();
     facts.seen = Some(seen_facts);
     facts.wall_ns = wall_ns(seen);
     facts
@@ -172,6 +173,11 @@ pub(crate) fn add(facts: &mut SeenFacts, seen: &Seen, pid: u32) {
     if seen.has_executed {
         facts.executed.push(pid);
     }
+    facts.forked += seen.forked.count;
+    facts.forked_kept.extend(&seen.forked.kept);
+    facts.forked_executed += seen.forked.executed_count;
+    facts.forked_executed_pids.extend(&seen.forked.executed);
+    facts.forked_unwatched += seen.forked.without_room;
 }
 
 fn wall_ns(all: &[Seen]) -> u64 {
@@ -194,7 +200,8 @@ pub(crate) fn record(start_ns: u64, all: Vec<Seen>) -> Vec<u8> {
         capacity: 0,
         available: 0,
     };
-    let processes: Vec<compose::Composed> = all.into_iter().map(|seen| seen.composed).collect();
+    let processes: Vec<compose::Composed> =
+        all.into_iter().flat_map(|seen| seen.composed).collect();
     compose::record(&setup, &processes)
 }
 

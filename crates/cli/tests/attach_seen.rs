@@ -139,3 +139,89 @@ fn all_waiting_at_a_lock_has_its_code_however_many_places_call_it() {
     let told = unseen(&seen.report).into_iter().find(|text| text.contains("too many callers"));
     assert!(told.is_some(), "{:?}", unseen(&seen.report));
 }
+
+/// Forks a process that waits as its parent does, one that executes another program, and many that end at once.
+const FORKS: &str = r#"
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((noinline)) static void hold(int us) {
+    pthread_mutex_lock(&lock);
+    usleep(us);
+    pthread_mutex_unlock(&lock);
+    __asm__ volatile("");
+}
+__attribute__((noinline)) static void hold_in_child(void) { hold(2000); __asm__ volatile(""); }
+__attribute__((noinline)) static void hold_in_parent(void) { hold(2000); __asm__ volatile(""); }
+static int is_child;
+static void *body(void *unused) {
+    for (int i = 0; i < 50; i++) {
+        if (is_child) hold_in_child(); else hold_in_parent();
+        usleep(100);
+    }
+    return unused;
+}
+static void work(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, body, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+}
+static int status_of(pid_t child) {
+    int status;
+    waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+}
+int main(void) {
+    printf("%#lx\n", (uintptr_t)&lock);
+    fflush(stdout);
+    getchar();
+    pid_t waits = fork();
+    if (waits == 0) { is_child = 1; work(); _exit(3); }
+    pid_t executes = fork();
+    if (executes == 0) { execl("/bin/sh", "sh", "-c", "sleep 0.1; exit 6", NULL); _exit(9); }
+    int failed = 0;
+    for (int i = 0; i < 300; i++) {
+        pid_t child = fork();
+        if (child == 0) _exit(0);
+        failed += child < 0 || status_of(child) != 0;
+    }
+    work();
+    int executed = status_of(executes), waited = status_of(waits);
+    printf("%d %d %d %d %d", waits, executes, waited, executed, failed);
+    return 4;
+}
+"#;
+
+#[test]
+fn forked_processes_are_watched_up_to_their_exec_and_take_no_harm() {
+    let test = "forked_processes_are_watched_up_to_their_exec_and_take_no_harm";
+    let folder = Folder::new();
+    let flags = ["-O1", "-fno-optimize-sibling-calls"];
+    let program = compile(&folder, FORKS, &flags).expect("a C compiler");
+    let flags = ["--skip-frames", "hold"];
+    let Some(seen) = watched(test, &folder, Command::new(program), &flags) else { return };
+    let said: Vec<u32> = seen.rest.split(' ').map(|word| word.parse().unwrap()).collect();
+    let &[waits, executes, 3, 6, 0] = &said[..] else { panic!("{said:?}") };
+    assert_eq!(seen.status, Some(4));
+    let processes = seen.report["processes"].as_array().unwrap();
+    let pids: Vec<u64> = processes.iter().map(|one| one["pid"].as_u64().unwrap()).collect();
+    assert_eq!(pids, [u64::from(seen.pid), u64::from(waits)]);
+    for (process, function) in processes.iter().zip(["hold_in_parent", "hold_in_child"]) {
+        let [lock] = &process["locks"].as_array().unwrap()[..] else { panic!("{process:#}") };
+        assert_eq!(lock["address"], seen.words[0].as_str());
+        // Of two threads with fifty holds each, most meet the other one's.
+        assert!(lock["wait_ns"]["count"].as_u64() >= Some(60), "{lock:#}");
+        assert_eq!(lock["ended_by"][0]["site"]["function"], function, "{lock:#}");
+    }
+    assert_eq!(seen.report["attached"]["forked"], serde_json::json!([waits]));
+    let unseen = unseen(&seen.report).join(" ");
+    for part in
+        ["watched from then on: 302.", &format!("up to the exec of another program: {executes}.")]
+    {
+        assert!(unseen.contains(part), "{part}: {unseen}");
+    }
+    assert!(!unseen.contains("for lack of room"), "{unseen}");
+}

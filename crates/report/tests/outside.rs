@@ -154,6 +154,11 @@ fn losses_and_ends_are_told() {
         missed: 7,
         summed_ns: 8 * MS,
         rest_ns: 9 * MS,
+        forked: 40,
+        forked_kept: vec![21, 22],
+        forked_executed: 30,
+        forked_executed_pids: (31..40).collect(),
+        forked_unwatched: 10,
     };
     let text =
         terminal::render(&seen(facts), &terminal::Options { width: 400, ..Default::default() });
@@ -165,6 +170,9 @@ fn losses_and_ends_are_told() {
         "whose code is not known: 6.",
         "busy with our tables: 7.",
         "by the innermost functions alone: 8.00 ms.",
+        "and watched from then on: 40. Of these called a futex, or still run: 21, 22.",
+        "up to the exec of another program: 31, 32, 33, 34, 35, 36, 37, 38, 22 more.",
+        "and not watched, for lack of room: 10.",
         "counted without code: 9.00 ms.",
     ] {
         assert!(text.contains(part), "{part}: {text}");
