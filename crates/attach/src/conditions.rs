@@ -48,7 +48,7 @@ impl Conditions {
     /// No word yet, of a program with these files.
     pub(crate) fn new(modules: &Modules) -> Self {
         let functions = modules.known.values().flat_map(|module| {
-            let bias = module.base.wrapping_sub(module.own.unwrap_or(0));
+            let bias = module.bias();
             let place = move |range: &Range<u64>| {
                 range.start.wrapping_add(bias)..range.end.wrapping_add(bias)
             };

@@ -301,7 +301,7 @@ impl<'a> Parts<'a> {
         let known = self.process.modules.known.values();
         let module = |module: &Module| ModuleRecord {
             path: module.path.clone(),
-            bias: module.base.wrapping_sub(module.own.unwrap_or(0)),
+            bias: module.bias(),
             start: module.code.start,
             end: module.code.end,
             build_id: module.build_id.clone(),

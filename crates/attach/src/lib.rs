@@ -3,8 +3,8 @@
 //! # Contract
 //! [`Attach::new`] has the kernel take the programs; [`Attach::begin`] names the process; [`Attach::finish`] detaches
 //! and gives what was seen of it, and of the processes that it forked meanwhile, as parts of a record
-//! (`uncontended_trace::compose`). No process is ever stopped, and nothing of it is changed: its memory is read, and the
-//! kernel counts. What finds no room is counted as lost.
+//! (`uncontended_trace::compose`). No process is ever stopped, and nothing of it is changed: its memory is read, and
+//! the kernel counts. What finds no room is counted as lost.
 //! # State
 //! [`programs`] run in the kernel and fill its tables; [`process`] knows the files and the call chains of each process.
 //! # Evidence
@@ -14,6 +14,7 @@
 mod cannot;
 mod conditions;
 mod gather;
+mod jumps;
 mod modules;
 mod process;
 mod programs;

@@ -16,12 +16,14 @@ use uncontended_trace::layout::BUILD_ID;
 use uncontended_trace::reader::FileRecord;
 
 /// A mapped file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Module {
     /// By which it can be opened from here.
     pub(crate) path: String,
     /// Where its code is.
     pub(crate) code: Range<u64>,
+    /// Where in the file that begins.
+    pub(crate) offset: u64,
     /// Where its first byte would be.
     pub(crate) base: u64,
     /// What the file says that its address is; none if it cannot be read.
@@ -32,6 +34,15 @@ pub(crate) struct Module {
     pub(crate) file: Option<FileRecord>,
     /// The functions in it that use condition variables, by what the file says that their addresses are.
     pub(crate) conditions: Vec<(Range<u64>, Use)>,
+    /// Where in it code only leads to other files, likewise.
+    pub(crate) stubs: Vec<Range<u64>>,
+}
+
+impl Module {
+    /// What is added to an address in the file.
+    pub(crate) fn bias(&self) -> u64 {
+        self.base.wrapping_sub(self.own.unwrap_or(0))
+    }
 }
 
 /// The files of a program.
@@ -65,22 +76,25 @@ impl Modules {
                 continue;
             }
             let path = reachable(pid, line.path);
-            let (own, build_id, file, conditions) = identity(Path::new(&path)).unwrap_or_default();
-            let module = Module { path, code: line.range, base, own, build_id, file, conditions };
+            let read = identity(Path::new(&path)).unwrap_or_default();
+            let module = Module { path, code: line.range, offset: line.offset, base, ..read };
             self.known.insert(module.code.start, module);
             is_new = true;
         }
         is_new
     }
 
+    /// The file whose code is at `address`.
+    pub(crate) fn of(&self, address: u64) -> Option<&Module> {
+        let below = self.known.range(..=address).next_back()?.1;
+        below.code.contains(&address).then_some(below)
+    }
+
     /// How many of a call chain's frames are the lock's own functions: those in the file of the innermost one. In a
     /// program that is one file, two of them count as such.
     pub(crate) fn leading(&self, chain: &[u64]) -> usize {
         const IN_PROGRAM: usize = 2;
-        let file = |frame: &u64| {
-            let below = self.known.range(..=frame.wrapping_sub(1)).next_back()?.1;
-            below.code.contains(&frame.wrapping_sub(1)).then_some(&below.path)
-        };
+        let file = |frame: &u64| self.of(frame.wrapping_sub(1)).map(|module| &module.path);
         let first = chain.first().and_then(file);
         let count = chain.iter().take_while(|frame| file(frame) == first).count();
         if first.is_some_and(|path| self.is_main(path)) { count.min(IN_PROGRAM) } else { count }
@@ -136,12 +150,9 @@ fn reachable(pid: u32, path: &str) -> String {
     }
 }
 
-/// The address in a file of its first byte, its build id, what it looks like if it has none, and its functions that use
-/// conditions.
-type Identity = (Option<u64>, Vec<u8>, Option<FileRecord>, Vec<(Range<u64>, Use)>);
-
-/// What identifies a file. One that has been replaced has another name in the list, so this is the one that is mapped.
-fn identity(path: &Path) -> Option<Identity> {
+/// What a file says of itself. One that has been replaced has another name in the list, so this is the one that is
+/// mapped.
+fn identity(path: &Path) -> Option<Module> {
     let file = regular(path)?;
     let facts = file.metadata().ok()?;
     let cache = object::ReadCache::new(file);
@@ -154,9 +165,17 @@ fn identity(path: &Path) -> Option<Identity> {
             .wrapping_add(facts.mtime_nsec() as u64),
         inode: facts.ino(),
     };
-    let id = id.map(<[u8]>::to_vec).unwrap_or_default();
-    let looks = id.is_empty().then_some(looks);
-    Some((start(&object), id, looks, conditions(&object)))
+    let build_id = id.map(<[u8]>::to_vec).unwrap_or_default();
+    let stubs = [".plt", ".plt.sec", ".plt.got"].into_iter();
+    let stubs = stubs.filter_map(|name| object.section_by_name(name));
+    Some(Module {
+        own: start(&object),
+        file: build_id.is_empty().then_some(looks),
+        build_id,
+        conditions: conditions(&object),
+        stubs: stubs.map(|stub| stub.address()..stub.address() + stub.size()).collect(),
+        ..Module::default()
+    })
 }
 
 /// The functions that use conditions. A library exports them; a program without libraries has symbols, or none.
@@ -220,6 +239,15 @@ fn regular(path: &Path) -> Option<std::fs::File> {
 fn start<'d>(object: &impl object::Object<'d>) -> Option<u64> {
     let first = object.segments().min_by_key(|segment| segment.address())?;
     Some(first.address().wrapping_sub(first.file_range().0))
+}
+
+#[cfg(test)]
+impl Modules {
+    /// These files.
+    pub(crate) fn of_files(modules: impl IntoIterator<Item = Module>) -> Self {
+        let known = modules.into_iter().map(|module| (module.code.start, module));
+        Modules { known: known.collect(), main: None }
+    }
 }
 
 #[cfg(test)]

@@ -3,12 +3,14 @@
 //! # Contract
 //! [`Process::look`] reads what is new, while the process runs the program that is watched.
 
+use crate::jumps;
 use crate::modules::Modules;
 use crate::programs::StackTop;
 use crate::seed;
 use crate::unwind::Unwinder;
 use std::collections::{BTreeMap, HashMap};
 use uncontended_sys::clock;
+use uncontended_trace::layout::FRAMES;
 
 /// A process that is or was watched.
 pub(crate) struct Process {
@@ -103,6 +105,8 @@ impl Process {
     /// The call chain of a stack of its.
     pub(crate) fn chain(&mut self, top: &StackTop) -> Vec<u64> {
         self.unwinder.look(&self.modules);
-        self.unwinder.chain(top)
+        let mut chain = jumps::with_jumps(&self.modules, &self.unwinder.chain(top));
+        chain.truncate(FRAMES);
+        chain
     }
 }

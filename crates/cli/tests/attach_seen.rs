@@ -225,3 +225,46 @@ fn forked_processes_are_watched_up_to_their_exec_and_take_no_harm() {
     }
     assert!(!unseen.contains("for lack of room"), "{unseen}");
 }
+
+/// The last thing that `culprit` does is to unlock, by a jump; so the stack of its wakeups is that of its caller.
+const JUMPS: &str = r#"
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int step;
+__attribute__((noinline)) static void culprit(void) {
+    pthread_mutex_lock(&lock);
+    usleep(1000);
+    step++;
+    pthread_mutex_unlock(&lock);
+}
+__attribute__((noinline)) static void caller(void) { culprit(); step++; }
+static void *body(void *unused) {
+    for (int i = 0; i < 100; i++) { caller(); usleep(100); }
+    return unused;
+}
+int main(void) {
+    printf("%#lx\n", (uintptr_t)&lock);
+    fflush(stdout);
+    getchar();
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, body, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    return 0;
+}
+"#;
+
+#[test]
+fn code_whose_unlock_is_a_jump_is_the_culprit_and_not_its_caller() {
+    let test = "code_whose_unlock_is_a_jump_is_the_culprit_and_not_its_caller";
+    let folder = Folder::new();
+    for flags in [&["-O2"][..], &["-O2", "-fno-plt"], &["-O2", "-no-pie"]] {
+        let program = compile(&folder, JUMPS, flags).expect("a C compiler");
+        let Some(seen) = watched(test, &folder, Command::new(program), &[]) else { return };
+        let lock = row(&seen.report, &seen.words[0]);
+        assert_eq!(lock["ended_by"][0]["site"]["function"], "culprit", "{flags:?}: {lock:#}");
+        assert!(lock["ended_by"][0]["share"].as_f64() >= Some(0.99), "{lock:#}");
+    }
+}
