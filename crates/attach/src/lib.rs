@@ -26,7 +26,7 @@ pub use cannot::Cannot;
 pub use gather::Seen;
 
 use process::Process;
-use programs::{StackTop, State, Tables, counter, processes};
+use programs::{Call, StackTop, State, Tables, counter, processes};
 use std::collections::{BTreeMap, BTreeSet};
 use uncontended_sys::bpf::{Assembler, Attached, Program};
 use uncontended_sys::clock;
@@ -39,6 +39,10 @@ struct Readme;
 
 /// The one key of a table with one entry.
 const ONLY: [u8; 4] = [0; 4];
+
+/// The system calls that wait for futexes, by their names.
+const CALLS: [(&str, Call); 3] =
+    [("futex", Call::Futex), ("futex_wait", Call::Wait), ("futex_waitv", Call::WaitV)];
 
 /// What was lost, and what the process did meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -125,19 +129,28 @@ impl Attach {
         let (waking, forked) = ("sched/sched_waking", "task/task_newtask");
         let freed = "sched/sched_process_free";
         let child = [offset(forked, "pid")?, offset(forked, "clone_flags")?];
-        // The return first: a call whose entry was seen is seen to its end.
-        let programs = [
-            ("syscalls/sys_exit_futex", programs::exit(&tables)),
+        let others = [
             ("sched/sched_process_exec", processes::executed(&tables)),
             (freed, processes::freed(&tables, offset(freed, "pid")?)),
             (forked, processes::forked(&tables, child)),
             (waking, programs::waking(&tables, offset(waking, "pid")?)),
-            ("syscalls/sys_enter_futex", programs::enter(&tables)),
         ];
+        let calls = CALLS.into_iter().filter(|(name, call)| {
+            // An older kernel may not have the others.
+            *call == Call::Futex || events.event_id(&format!("syscalls/sys_enter_{name}")).is_ok()
+        });
         let mut running = Vec::new();
-        for (tracepoint, code) in programs {
-            let is_call = tracepoint.starts_with("syscalls");
-            running.push((is_call, arm(&events, tracepoint, code)?));
+        // The return first: a call whose entry was seen is seen to its end.
+        for (name, call) in calls.clone() {
+            let code = programs::exit(&tables, call);
+            running.push((true, arm(&events, &format!("syscalls/sys_exit_{name}"), code)?));
+        }
+        for (tracepoint, code) in others {
+            running.push((false, arm(&events, tracepoint, code)?));
+        }
+        for (name, call) in calls {
+            let code = programs::enter(&tables, call);
+            running.push((true, arm(&events, &format!("syscalls/sys_enter_{name}"), code)?));
         }
         let (processes, forked) = (BTreeMap::new(), Forked::default());
         Ok(Attach { running, missed: 0, tables, pid: 0, began_ns: 0, processes, forked })

@@ -109,25 +109,33 @@ fn check_process(code: &mut Assembler, tables: &Tables, other: Label) {
     code.jump_if_with(NotEqual, R1, process::WATCHED as i32, other);
 }
 
-/// At `sys_enter_futex`: notes what the thread waits for.
-pub(crate) fn enter(tables: &Tables) -> Assembler {
-    const ADDRESS: i16 = 16;
-    const OPERATION: i16 = 24;
-    const VALUE: i16 = 32;
-    /// FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2.
-    const WAITS: [i32; 5] = [0, 6, 9, 11, 13];
-    const COMMAND: i32 = 0x7f;
+/// The system calls that wait for a futex.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Call {
+    /// `futex`, with one of several operations.
+    Futex,
+    /// `futex_wait`.
+    Wait,
+    /// `futex_waitv`: for any of several words.
+    WaitV,
+}
+
+/// Places of the arguments in the event of an entry.
+const ARGUMENTS: [i16; 3] = [16, 24, 32];
+/// The result in the event of a return.
+const RESULT: i16 = 16;
+/// In an element of the array of `futex_waitv`: where the word's address is, and the length.
+const WORD: i32 = 8;
+const ELEMENT: i32 = 24;
+
+/// At the entry into `call`: notes what the thread waits for.
+pub(crate) fn enter(tables: &Tables, call: Call) -> Assembler {
     let mut code = Assembler::default();
-    let (out, waits, made) = (code.label(), code.label(), code.label());
+    let (out, made) = (code.label(), code.label());
     code.copy(R6, R1);
-    code.load(Double, R9, R6, OPERATION);
-    code.copy(R1, R9);
-    code.compute_with(And, R1, COMMAND);
-    for operation in WAITS {
-        code.jump_if_with(Equal, R1, operation, waits);
+    if call == Call::Futex {
+        waits(&mut code, out);
     }
-    code.jump(out);
-    code.place(waits);
     check_process(&mut code, tables, out);
     let new = code.label();
     look_up(&mut code, &tables.threads, own::THREAD, new);
@@ -139,11 +147,7 @@ pub(crate) fn enter(tables: &Tables) -> Assembler {
     look_up(&mut code, &tables.threads, own::THREAD, full);
     code.place(made);
     code.copy(R7, R0);
-    code.load(Double, R1, R6, ADDRESS);
-    code.store(Double, R7, wait::ADDRESS, R1);
-    code.store(Double, R7, wait::OPERATION, R9);
-    code.load(Word, R1, R6, VALUE);
-    code.store(Word, R7, wait::VALUE, R1);
+    what(&mut code, call, out);
     code.load(Word, R1, FP, own::PROCESS);
     code.store(Word, R7, wait::PROCESS, R1);
     code.store_constant(Double, R7, wait::WOKEN, 0);
@@ -157,6 +161,56 @@ pub(crate) fn enter(tables: &Tables) -> Assembler {
     count(&mut code, tables, counter::THREADS);
     end(&mut code, out);
     code
+}
+
+/// Jumps to `other` if the operation of a call of `futex` does not wait.
+fn waits(code: &mut Assembler, other: Label) {
+    /// FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2.
+    const WAITS: [i32; 5] = [0, 6, 9, 11, 13];
+    const COMMAND: i32 = 0x7f;
+    let waits = code.label();
+    code.load(Double, R1, R6, ARGUMENTS[1]);
+    code.compute_with(And, R1, COMMAND);
+    for operation in WAITS {
+        code.jump_if_with(Equal, R1, operation, waits);
+    }
+    code.jump(other);
+    code.place(waits);
+}
+
+/// Notes in the entry at `R7` what the call waits for whose event is at `R6`. Only `futex` joins.
+fn what(code: &mut Assembler, call: Call, none: Label) {
+    code.load(Double, R1, R6, ARGUMENTS[0]);
+    if call == Call::WaitV {
+        code.store(Double, R7, wait::OPERATION, R1);
+        code.set(R2, 0);
+        word(code, none);
+    } else {
+        code.load(Double, R2, R6, ARGUMENTS[1]);
+        code.store(Double, R7, wait::OPERATION, R2);
+        code.store(Double, R7, wait::ADDRESS, R1);
+    }
+    code.store_constant(Word, R7, wait::VALUE, 0);
+    if call == Call::Futex {
+        code.load(Word, R1, R6, ARGUMENTS[2]);
+        code.store(Word, R7, wait::VALUE, R1);
+    }
+}
+
+/// Notes in the entry at `R7` the address of the word with the number `R2` of the array at `R1`; jumps to `none` if it
+/// cannot be read.
+fn word(code: &mut Assembler, none: Label) {
+    code.compute_with(Multiply, R2, ELEMENT);
+    code.compute_with(Add, R2, WORD);
+    code.copy(R3, R1);
+    code.compute(Add, R3, R2);
+    code.copy(R1, FP);
+    code.compute_with(Add, R1, i32::from(own::VALUE));
+    code.set(R2, 8);
+    code.call(function::READ_USER);
+    code.jump_if_with(NotEqual, R0, 0, none);
+    code.load(Double, R1, FP, own::VALUE);
+    code.store(Double, R7, wait::ADDRESS, R1);
 }
 
 /// A value of zeroes for [`update`].
@@ -215,8 +269,8 @@ fn joins(code: &mut Assembler, other: Label) {
     code.jump_if_with(NotEqual, R2, 0, other);
 }
 
-/// At `sys_exit_futex`: adds the wait that has ended.
-pub(crate) fn exit(tables: &Tables) -> Assembler {
+/// At the return from `call`: adds the wait that has ended.
+pub(crate) fn exit(tables: &Tables, call: Call) -> Assembler {
     let mut code = Assembler::default();
     let out = code.label();
     code.copy(R6, R1);
@@ -228,8 +282,8 @@ pub(crate) fn exit(tables: &Tables) -> Assembler {
     code.load(Double, R8, R7, wait::SINCE);
     code.jump_if_with(Equal, R8, 0, out);
     code.store_constant(Double, R7, wait::SINCE, 0);
-    same_call(&mut code, out);
-    outcome(&mut code, out);
+    same_call(&mut code, call, out);
+    outcome(&mut code, call, out);
     code.call(function::TIME);
     code.store(Double, FP, own::NOW, R0);
     code.copy(R1, R0);
@@ -256,34 +310,47 @@ pub(crate) fn exit(tables: &Tables) -> Assembler {
 
 /// Jumps to `other` if the call that returns is not the one in the entry at `R7`. (A wait that was in progress when we
 /// came is noted by its thread's state, which may have changed meanwhile.)
-fn same_call(code: &mut Assembler, other: Label) {
+fn same_call(code: &mut Assembler, call: Call, other: Label) {
+    let arguments: &[_] = match call {
+        Call::WaitV => &[(stack::FIRST_ARGUMENT, wait::OPERATION)],
+        Call::Futex | Call::Wait => {
+            &[(stack::FIRST_ARGUMENT, wait::ADDRESS), (stack::SECOND_ARGUMENT, wait::OPERATION)]
+        }
+    };
     code.call(function::TASK);
     code.copy(R1, R0);
     code.call(function::USER_REGISTERS);
-    code.load(Double, R1, R0, stack::FIRST_ARGUMENT);
-    code.load(Double, R2, R7, wait::ADDRESS);
-    code.jump_if(NotEqual, R1, R2, other);
-    code.load(Double, R1, R0, stack::SECOND_ARGUMENT);
-    code.load(Double, R2, R7, wait::OPERATION);
-    code.jump_if(NotEqual, R1, R2, other);
+    for &(argument, noted) in arguments {
+        code.load(Double, R1, R0, argument);
+        code.load(Double, R2, R7, noted);
+        code.jump_if(NotEqual, R1, R2, other);
+    }
 }
 
 /// `R9` = 0 if a wakeup ended the call whose event is at `R6`, [`OTHERWISE`] if time or a signal did. Jumps to
 /// `none` if it did not wait.
-fn outcome(code: &mut Assembler, none: Label) {
-    const RESULT: i16 = 16;
+fn outcome(code: &mut Assembler, call: Call, none: Label) {
     /// ETIMEDOUT, EINTR, and the kernel's own ERESTARTSYS and ERESTART_RESTARTBLOCK.
     const ENDED: [i32; 4] = [-110, -4, -512, -516];
     let (woken, known) = (code.label(), code.label());
-    code.load(Double, R1, R6, RESULT);
-    code.set(R9, 0);
-    code.jump_if_with(Equal, R1, 0, woken);
+    code.load(Double, R2, R6, RESULT);
     code.set(R9, OTHERWISE as i32);
     for result in ENDED {
-        code.jump_if_with(Equal, R1, result, known);
+        code.jump_if_with(Equal, R2, result, known);
     }
-    code.jump(none);
+    code.set(R9, 0);
+    code.jump_if_with(Equal, R2, 0, woken);
+    if call != Call::WaitV {
+        code.jump(none);
+    }
     code.place(woken);
+    if call == Call::WaitV {
+        // The result is the number of a word that was woken.
+        code.jump_if_with(SignedLess, R2, 0, none);
+        code.compute_with(And, R2, 0x7f);
+        code.load(Double, R1, R7, wait::OPERATION);
+        word(code, none);
+    }
     code.place(known);
 }
 

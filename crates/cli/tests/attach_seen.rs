@@ -4,6 +4,7 @@
 mod common;
 use common::attached::{row, unseen, watched};
 use common::{Folder, compile};
+use serde_json::Value;
 use std::process::Command;
 
 /// Threads in turns at a condition, and others at two futexes of the program's own, next to each other.
@@ -266,5 +267,131 @@ fn code_whose_unlock_is_a_jump_is_the_culprit_and_not_its_caller() {
         let lock = row(&seen.report, &seen.words[0]);
         assert_eq!(lock["ended_by"][0]["site"]["function"], "culprit", "{flags:?}: {lock:#}");
         assert!(lock["ended_by"][0]["share"].as_f64() >= Some(0.99), "{lock:#}");
+    }
+}
+
+/// Waits for any of two words, for one by the newer call, and for a mutex with priority inheritance.
+const CALLS: &str = r#"
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+struct element { uint64_t value, address; uint32_t flags, reserved; };
+enum { ROUNDS = 60, PRIVATE_32_BITS = 2 | 128 };
+static uint32_t words[2], word;
+static int has_wait = 1, has_waitv = 1;
+static pthread_mutex_t lock;
+__attribute__((noinline)) static void await_any(uint32_t seen) {
+    struct element all[2] = {{0, (uintptr_t)&words[0], PRIVATE_32_BITS}, {seen, (uintptr_t)&words[1], PRIVATE_32_BITS}};
+    if (syscall(449, all, 2, 0, NULL, CLOCK_MONOTONIC) < 0 && errno == ENOSYS) has_waitv = 0;
+    __asm__ volatile("");
+}
+__attribute__((noinline)) static void await_one(uint32_t seen) {
+    if (syscall(455, &word, (uint64_t)seen, ~0ULL & 0xffffffff, PRIVATE_32_BITS, NULL, CLOCK_MONOTONIC) < 0
+        && errno == ENOSYS) has_wait = 0;
+    __asm__ volatile("");
+}
+__attribute__((noinline)) static void post(uint32_t *to) {
+    __atomic_add_fetch(to, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, to, 1 | 128, 1, NULL, NULL, 0);
+    __asm__ volatile("");
+}
+__attribute__((noinline)) static void hold(void) {
+    pthread_mutex_lock(&lock);
+    usleep(1000);
+    pthread_mutex_unlock(&lock);
+    __asm__ volatile("");
+}
+static void *waits(void *what) {
+    for (uint32_t seen = 0; seen < ROUNDS && has_wait && has_waitv;) {
+        if (what) await_one(seen); else await_any(seen);
+        seen = __atomic_load_n(what ? &word : &words[1], __ATOMIC_SEQ_CST);
+    }
+    return what;
+}
+static void *holds(void *unused) {
+    for (int i = 0; i < ROUNDS; i++) { hold(); usleep(100); }
+    return unused;
+}
+int main(void) {
+    pthread_mutexattr_t inherits;
+    pthread_mutexattr_init(&inherits);
+    pthread_mutexattr_setprotocol(&inherits, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(&lock, &inherits);
+    printf("%#lx %#lx %#lx\n", (uintptr_t)&words[1], (uintptr_t)&word, (uintptr_t)&lock);
+    fflush(stdout);
+    getchar();
+    pthread_t threads[4];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, waits, i ? &word : NULL);
+    for (int i = 2; i < 4; i++) pthread_create(&threads[i], NULL, holds, NULL);
+    for (int i = 0; i < ROUNDS; i++) { usleep(2000); post(&words[1]); post(&word); }
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    printf("%d %d", has_waitv, has_wait);
+    return 0;
+}
+"#;
+
+#[test]
+fn waits_for_several_words_by_the_newer_call_and_with_priority_inheritance_are_seen() {
+    let test = "waits_for_several_words_by_the_newer_call_and_with_priority_inheritance_are_seen";
+    let folder = Folder::new();
+    let flags = ["-O1", "-fno-optimize-sibling-calls"];
+    let program = compile(&folder, CALLS, &flags).expect("a C compiler");
+    let Some(seen) = watched(test, &folder, Command::new(program), &[]) else { return };
+    let has: Vec<bool> = seen.rest.split(' ').map(|word| word == "1").collect();
+    let waits =
+        [("await_any", "post", has[0]), ("await_one", "post", has[1]), ("hold", "hold", true)];
+    for (address, (waiter, waker, is_known)) in seen.words.iter().zip(waits) {
+        if !is_known {
+            uncontended_testkit::skip!(test, "the kernel lacks the call of {waiter}");
+            continue;
+        }
+        let lock = row(&seen.report, address);
+        let count = lock["wait_ns"]["count"].as_u64().unwrap();
+        assert!((50..130).contains(&count), "{lock:#}");
+        assert!(lock["wait_ns"]["total"].as_u64() >= Some(40_000_000), "{lock:#}");
+        assert_eq!(lock["waited_in"][0]["site"]["function"], waiter, "{lock:#}");
+        assert_eq!(lock["ended_by"][0]["site"]["function"], waker, "{lock:#}");
+    }
+}
+
+/// Python calls its locks from stacks of every depth.
+#[test]
+fn all_waiting_at_a_lock_of_python_has_its_code() {
+    const PYTHON: &str = "
+import sys, threading, time
+print('ready', flush=True)
+sys.stdin.read()
+lock = threading.Lock()
+def deep(n):
+    if n == 0:
+        with lock: time.sleep(0.0004)
+    elif n % 3 == 0: sorted([n], key=lambda x: deep(n - 1) or 0)
+    else: list(map(deep, [n - 1]))
+def body():
+    for i in range(400): deep(i * 7 % 40)
+threads = [threading.Thread(target=body) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+";
+    let test = "all_waiting_at_a_lock_of_python_has_its_code";
+    if !common::installed(test, "python3") {
+        return;
+    }
+    let folder = Folder::new();
+    let mut python = Command::new("python3");
+    python.args(["-c", PYTHON]);
+    let Some(seen) = watched(test, &folder, python, &[]) else { return };
+    let locks = seen.report["processes"][0]["locks"].as_array().unwrap();
+    let total = |lock: &Value| lock["wait_ns"]["total"].as_u64().unwrap();
+    let first = locks.iter().max_by_key(|lock| total(lock)).unwrap();
+    assert!(total(first) >= 500_000_000, "{first:#}");
+    for list in ["waited_in", "ended_by"] {
+        let parts = first[list].as_array().unwrap().iter().filter(|part| part["site"].is_object());
+        let sum: u64 = parts.map(|part| part["wait_ns"].as_u64().unwrap()).sum();
+        assert!(sum * 100 >= total(first) * 97, "{list}: {first:#}");
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod wait {
     pub(crate) const ADDRESS: i16 = 0;
     /// When the call began; 0 if the thread is in none.
     pub(crate) const SINCE: i16 = 8;
+    /// The second argument; of `futex_waitv`, the first.
     pub(crate) const OPERATION: i16 = 16;
     /// When it was woken; 0 if it was not.
     pub(crate) const WOKEN: i16 = 24;

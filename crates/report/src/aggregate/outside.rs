@@ -4,7 +4,7 @@ use crate::facts::{Facts, SeenFacts};
 use uncontended_figures::{count, duration};
 
 const ALWAYS: &str = "Seen by the kernel, from outside: each wait in a futex call, from its entry to its return. Not seen: \
-    acquisitions that did not wait, how long locks are held, spinning, and calls of futex_waitv.";
+    acquisitions that did not wait, how long locks are held, and spinning.";
 
 /// The sentences.
 pub(super) fn unseen(facts: &Facts) -> Vec<String> {
