@@ -192,15 +192,18 @@ fn of_process(
         false => BTreeSet::new(),
     };
     let waiting = waiting.into_iter().filter(|wait| alive.contains(&wait.thread));
-    let mut waiting: Vec<Waiting> = waiting.map(|wait| known(process, wait, &alive)).collect();
+    let own = |&tid: &u32| (seed::own_number(process.pid, tid), tid);
+    let numbers: BTreeMap<u32, u32> = alive.iter().map(own).collect();
+    let mut waiting: Vec<Waiting> = waiting.map(|wait| known(process, wait, &numbers)).collect();
     join_words(process, &mut sums, &mut waiting);
     let mut parts = Parts::new(process);
     (parts.composed(&sums, &waiting, &alive), parts.summed())
 }
 
 /// A wait in progress with its call chain, and its thread if it is for one: any other word is not waited for as one.
-fn known(process: &mut Process, wait: Waiting, alive: &BTreeSet<u32>) -> Waiting {
-    let joined = if alive.contains(&wait.joined) { wait.joined } else { 0 };
+/// `numbers` are those of the threads, by what the process itself calls them.
+fn known(process: &mut Process, wait: Waiting, numbers: &BTreeMap<u32, u32>) -> Waiting {
+    let joined = numbers.get(&wait.joined).copied().unwrap_or(0);
     let top = Call::of(process.pid, wait.thread).and_then(|call| call.top(process.pid));
     let chain = top.map(|top| process.chain(&top)).unwrap_or_default();
     Waiting { joined, chain, ..wait }

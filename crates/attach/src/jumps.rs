@@ -2,12 +2,13 @@
 //!
 //! # Contract
 //! [`with_jumps`] adds to a call chain each function that was called by a direct call, where the frame that it led to
-//! is in another file: the function must have jumped there. So code that ends with an unlock, and has no frame any more,
-//! is named, and not its caller alone. A jump within one file is not told from a call within a function.
+//! is in another file: the function must have jumped there. So code that ends with an unlock, and has no frame any
+//! more, is named, and not its caller alone. A jump within one file is not told from a call within a function.
 //! # Sources
 //! x86-64: a direct call is `e8` and a distance of 32 bits.
 
 use crate::modules::{Module, Modules};
+use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
 /// The call chain with them, each by the address after its first byte, as if it had returned to there.
@@ -39,8 +40,11 @@ fn target(module: &Module, after: u64) -> Option<u64> {
     const CALL: u8 = 0xe8;
     let mut bytes = [0; 5];
     let at = after.checked_sub(bytes.len() as u64)?.checked_sub(module.code.start)?;
-    let file = std::fs::File::open(&module.path).ok()?;
-    file.read_exact_at(&mut bytes, module.offset + at).ok()?;
+    let mut read = |file: &File| file.read_exact_at(&mut bytes, module.offset + at).ok();
+    match &module.open {
+        Some(file) => read(file)?,
+        None => read(&File::open(&module.path).ok()?)?,
+    }
     let [operation, distance @ ..] = bytes;
     let distance = i64::from(i32::from_le_bytes(distance));
     (operation == CALL).then(|| after.wrapping_add_signed(distance))
@@ -65,11 +69,7 @@ mod tests {
             code: start..start + 0x800,
             offset: 0x800,
             base: start - 0x800,
-            own: None,
-            build_id: Vec::new(),
-            file: None,
-            conditions: Vec::new(),
-            stubs: Vec::new(),
+            ..Module::default()
         };
         let stub = 0x1180 - 0x800..0x1190 - 0x800;
         let program = Module { stubs: vec![stub], ..module(&path, 0x1000) };

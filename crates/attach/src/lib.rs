@@ -28,6 +28,8 @@ pub use gather::Seen;
 use process::Process;
 use programs::{Call, StackTop, State, Tables, counter, processes};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
 use uncontended_sys::bpf::{Assembler, Attached, Program};
 use uncontended_sys::clock;
 use uncontended_sys::tracefs::Tracefs;
@@ -209,6 +211,15 @@ impl Attach {
             self.tables.forget(state.pid);
             self.forked.forget(state);
         }
+    }
+
+    /// The mapped files that can be opened only as long as the processes live: another mount namespace has them.
+    pub fn files(&self) -> Vec<File> {
+        let modules = self.processes.values().flat_map(|process| process.modules.known.values());
+        let open = modules.filter_map(|module| module.open.as_ref());
+        // Forked processes share them.
+        let open: BTreeMap<_, _> = open.map(|file| (file.as_raw_fd(), file)).collect();
+        open.into_values().filter_map(|file| file.try_clone().ok()).collect()
     }
 
     /// Whether the process has executed another program. It is not watched any more since.

@@ -9,14 +9,16 @@
 use crate::conditions::Use;
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::sync::Arc;
 use uncontended_trace::layout::BUILD_ID;
 use uncontended_trace::reader::FileRecord;
 
 /// A mapped file.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Module {
     /// By which it can be opened from here.
     pub(crate) path: String,
@@ -36,6 +38,8 @@ pub(crate) struct Module {
     pub(crate) conditions: Vec<(Range<u64>, Use)>,
     /// Where in it code only leads to other files, likewise.
     pub(crate) stubs: Vec<Range<u64>>,
+    /// The file, if it can be opened only as long as the process lives.
+    pub(crate) open: Option<Arc<File>>,
 }
 
 impl Module {
@@ -77,11 +81,20 @@ impl Modules {
             }
             let path = reachable(pid, line.path);
             let read = identity(Path::new(&path)).unwrap_or_default();
-            let module = Module { path, code: line.range, offset: line.offset, base, ..read };
+            let open = self.only_there(&path);
+            let module = Module { path, code: line.range, offset: line.offset, base, open, ..read };
             self.known.insert(module.code.start, module);
             is_new = true;
         }
         is_new
+    }
+
+    /// The file at `path`, opened, if it is in the process's own view of the file system alone, unless there are many.
+    fn only_there(&self, path: &str) -> Option<Arc<File>> {
+        const MOST: usize = 64;
+        let opened = self.known.values().filter(|module| module.open.is_some()).count();
+        let is_wanted = path.starts_with("/proc/") && opened < MOST;
+        is_wanted.then(|| regular(Path::new(path)).map(Arc::new)).flatten()
     }
 
     /// The file whose code is at `address`.
@@ -232,8 +245,8 @@ impl Sections {
     }
 }
 
-fn regular(path: &Path) -> Option<std::fs::File> {
-    std::fs::File::open(path).ok().filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()))
+fn regular(path: &Path) -> Option<File> {
+    File::open(path).ok().filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()))
 }
 
 fn start<'d>(object: &impl object::Object<'d>) -> Option<u64> {

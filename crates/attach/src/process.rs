@@ -93,7 +93,11 @@ impl Process {
                 life.name = seed::name(self.pid, tid);
             }
         }
-        self.modules.look(self.pid)
+        let is_new = self.modules.look(self.pid);
+        if is_new {
+            self.unwinder.look(&self.modules);
+        }
+        is_new
     }
 
     /// Keeps the call chain of a stack of its.
@@ -104,7 +108,6 @@ impl Process {
 
     /// The call chain of a stack of its.
     pub(crate) fn chain(&mut self, top: &StackTop) -> Vec<u64> {
-        self.unwinder.look(&self.modules);
         let mut chain = jumps::with_jumps(&self.modules, &self.unwinder.chain(top));
         chain.truncate(FRAMES);
         chain

@@ -258,15 +258,24 @@ pub(crate) fn waking(tables: &Tables, offset: i16) -> Assembler {
     code
 }
 
-/// Jumps to `other` unless the wait of [`own::ENTRY`] is for the end of the current thread, [`own::THREAD`].
+/// Jumps to `other` unless the wait of [`own::ENTRY`] is for the end of the current thread: not private, for a word
+/// with a thread's number, and ended by an exit. (The number may be that in a namespace. That of a robust mutex, whose
+/// holder's exit wakes a waiter, has a mark: it is larger.)
 fn joins(code: &mut Assembler, other: Label) {
-    code.load(Double, R1, FP, own::ENTRY);
-    code.load(Word, R2, R1, wait::VALUE);
-    code.load(Word, R3, FP, own::THREAD);
-    code.jump_if(NotEqual, R2, R3, other);
-    code.load(Double, R2, R1, wait::OPERATION);
+    const MOST_THREADS: i32 = 1 << 22;
+    const EXIT: i32 = 60;
+    code.load(Double, R6, FP, own::ENTRY);
+    code.load(Double, R2, R6, wait::OPERATION);
     code.compute_with(And, R2, PRIVATE);
     code.jump_if_with(NotEqual, R2, 0, other);
+    code.load(Word, R2, R6, wait::VALUE);
+    code.jump_if_with(Equal, R2, 0, other);
+    code.jump_if_with(Greater, R2, MOST_THREADS, other);
+    code.call(function::TASK);
+    code.copy(R1, R0);
+    code.call(function::USER_REGISTERS);
+    code.load(Double, R1, R0, stack::CALL);
+    code.jump_if_with(NotEqual, R1, EXIT, other);
 }
 
 /// At the return from `call`: adds the wait that has ended.

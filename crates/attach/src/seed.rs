@@ -74,6 +74,14 @@ pub(crate) fn threads(pid: u32) -> Vec<u32> {
     tasks.filter_map(|task| task.file_name().to_str()?.parse().ok()).collect()
 }
 
+/// What the process itself calls the thread `tid`: its number in their PID namespace.
+pub(crate) fn own_number(pid: u32, tid: u32) -> u32 {
+    let status = fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).unwrap_or_default();
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    let innermost = numbers.and_then(|numbers| numbers.split_ascii_whitespace().last());
+    innermost.and_then(|number| number.parse().ok()).unwrap_or(tid)
+}
+
 /// The name of a thread.
 pub(crate) fn name(pid: u32, tid: u32) -> String {
     let name = fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).unwrap_or_default();

@@ -71,6 +71,7 @@ pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
         return Ok(());
     }
     let facts = facts(plan, &watched, &seen, started_unix_s);
+    symbols.hold(watched.iter().flat_map(|one| one.attach.files()));
     report(plan, seen, facts, &mut outputs, &mut symbols).map_err(Refusal::from)
 }
 

@@ -2,8 +2,8 @@
 //! fork, calls that wait for several words.
 
 mod common;
-use common::attached::{row, unseen, watched};
-use common::{Folder, compile};
+use common::attached::{names, row, unseen, watched, watched_as};
+use common::{Folder, compile, status, stderr, unc};
 use serde_json::Value;
 use std::process::Command;
 
@@ -393,5 +393,52 @@ for thread in threads: thread.join()
         let parts = first[list].as_array().unwrap().iter().filter(|part| part["site"].is_object());
         let sum: u64 = parts.map(|part| part["wait_ns"].as_u64().unwrap()).sum();
         assert!(sum * 100 >= total(first) * 97, "{list}: {first:#}");
+    }
+}
+
+/// The only child of a process.
+fn child_of(pid: u32) -> u32 {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    children.trim().parse().expect("one child")
+}
+
+/// In a container, threads have other numbers, and the file that runs is not where we see it.
+#[test]
+fn a_program_in_other_namespaces_is_seen_with_its_names_and_joins() {
+    let test = "a_program_in_other_namespaces_is_seen_with_its_names_and_joins";
+    let folder = Folder::new();
+    let program = compile(&folder, JUMPS, &["-O2"]).expect("a C compiler");
+    let inside = folder.file("inside");
+    std::fs::create_dir(&inside).unwrap();
+    let script = "mount -t tmpfs none \"$1\" && cp \"$0\" \"$1/inner\" && exec \"$1/inner\"";
+    let mut command = Command::new("unshare");
+    command.args(["-pfm", "--mount-proc", "sh", "-c", script, &program, &inside]);
+    let seen = watched_as(test, &folder, command, &[], child_of);
+    let Some(seen) = seen else { return };
+    assert_eq!(seen.status, Some(0));
+    let process = &seen.report["processes"][0];
+    // Not the words of the threads that it joins.
+    let [lock] = &process["locks"].as_array().unwrap()[..] else { panic!("{process:#}") };
+    assert_eq!(lock["address"], seen.words[0].as_str());
+    assert_eq!(lock["ended_by"][0]["site"]["function"], "culprit", "{lock:#}");
+    assert!(names(&lock["worst_wait"]["waiter"]).contains(&"caller"), "{lock:#}");
+    let mut threads = process["threads"].as_array().unwrap().iter();
+    let main = threads.find(|thread| thread["tid"] == seen.pid).unwrap();
+    assert!(main["joined_ns"].as_u64() >= Some(50_000_000), "{main:#}");
+}
+
+#[test]
+fn inside_a_container_it_says_where_it_works() {
+    let test = "inside_a_container_it_says_where_it_works";
+    let mut command = Command::new("unshare");
+    command.args(["-pf", "--mount-proc"]).arg(unc().get_program());
+    let output = command.args(["attach", "--no-history", "--for", "100ms", "1"]).output();
+    match output.ok().filter(|output| stderr(output).starts_with("unc: ")) {
+        None => uncontended_testkit::skip!(test, "no PID namespaces here"),
+        Some(output) => {
+            assert_eq!(status(&output), 125, "{}", stderr(&output));
+            let said = stderr(&output);
+            assert!(said.contains("PID namespace") && said.contains("outside"), "{said}");
+        }
     }
 }

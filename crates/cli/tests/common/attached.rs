@@ -56,8 +56,19 @@ pub(crate) struct Watched {
 pub(crate) fn watched(
     test: &str,
     folder: &Folder,
+    command: Command,
+    flags: &[&str],
+) -> Option<Watched> {
+    watched_as(test, folder, command, flags, |pid| pid)
+}
+
+/// The same, if the process to attach to is another one than that which is started: `of` gives its number.
+pub(crate) fn watched_as(
+    test: &str,
+    folder: &Folder,
     mut command: Command,
     flags: &[&str],
+    of: impl FnOnce(u32) -> u32,
 ) -> Option<Watched> {
     let path = folder.file("seen.json");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -65,11 +76,17 @@ pub(crate) fn watched(
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
     let flags = [flags, &["--json", &path]].concat();
-    let attached = attach(test, &child.id().to_string(), &flags);
+    if line.is_empty() {
+        uncontended_testkit::skip!(test, "the program cannot be started so here");
+        child.wait().unwrap();
+        return None;
+    }
+    let pid = of(child.id());
+    let attached = attach(test, &pid.to_string(), &flags);
     drop(child.stdin.take());
     let mut rest = String::new();
     output.read_to_string(&mut rest).unwrap();
-    let (pid, status) = (child.id(), child.wait().unwrap().code());
+    let status = child.wait().unwrap().code();
     let (mut unc, _) = attached?;
     assert!(unc.wait().unwrap().success(), "it ends with the program");
     let words = line.split_whitespace().map(str::to_owned).collect();
