@@ -131,6 +131,7 @@ fn a_futex_is_a_lock_by_its_functions_and_its_culprit_is_who_woke() {
         "attached to 12 (still running)",
         "90.0 ms until the wakeup, 10.0 ms from it until they ran",
         "Seen by the kernel, from outside",
+        "culprits are the code that woke the waiters",
         "Waits that were in progress when it began",
     ] {
         assert!(text.contains(part), "{part}: {text}");

@@ -6,9 +6,12 @@ use uncontended_figures::{count, duration};
 const ALWAYS: &str = "Seen by the kernel, from outside: each wait in a futex call, from its entry to its return. Not seen: \
     acquisitions that did not wait, how long locks are held, and spinning.";
 
+const CULPRITS: &str = "Since holds are not seen, culprits are the code that woke the waiters: of several readers, the \
+    last one; of a queue, the last four that woke each other.";
+
 /// The sentences.
 pub(super) fn unseen(facts: &Facts) -> Vec<String> {
-    let mut unseen = vec![ALWAYS.to_owned()];
+    let mut unseen = vec![ALWAYS.to_owned(), CULPRITS.to_owned()];
     let Some(seen) = &facts.seen else { return unseen };
     if !seen.attached.is_empty() {
         let text = "Waits that were in progress when it began count from then on.";
