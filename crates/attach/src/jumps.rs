@@ -8,7 +8,6 @@
 //! x86-64: a direct call is `e8` and a distance of 32 bits.
 
 use crate::modules::{Module, Modules};
-use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
 /// The call chain with them, each by the address after its first byte, as if it had returned to there.
@@ -40,11 +39,7 @@ fn target(module: &Module, after: u64) -> Option<u64> {
     const CALL: u8 = 0xe8;
     let mut bytes = [0; 5];
     let at = after.checked_sub(bytes.len() as u64)?.checked_sub(module.code.start)?;
-    let mut read = |file: &File| file.read_exact_at(&mut bytes, module.offset + at).ok();
-    match &module.open {
-        Some(file) => read(file)?,
-        None => read(&File::open(&module.path).ok()?)?,
-    }
+    module.file()?.read_exact_at(&mut bytes, module.offset + at).ok()?;
     let [operation, distance @ ..] = bytes;
     let distance = i64::from(i32::from_le_bytes(distance));
     (operation == CALL).then(|| after.wrapping_add_signed(distance))

@@ -213,7 +213,8 @@ impl Attach {
         }
     }
 
-    /// The mapped files that can be opened only as long as the processes live: another mount namespace has them.
+    /// The mapped files that can be opened only as long as the processes live: they were deleted, or are in another
+    /// mount namespace.
     pub fn files(&self) -> Vec<File> {
         let modules = self.processes.values().flat_map(|process| process.modules.known.values());
         let open = modules.filter_map(|module| module.open.as_ref());

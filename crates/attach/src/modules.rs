@@ -20,7 +20,7 @@ use uncontended_trace::reader::FileRecord;
 /// A mapped file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Module {
-    /// By which it can be opened from here.
+    /// By which it can be opened from here, unless it is [`Module::open`].
     pub(crate) path: String,
     /// Where its code is.
     pub(crate) code: Range<u64>,
@@ -38,7 +38,7 @@ pub(crate) struct Module {
     pub(crate) conditions: Vec<(Range<u64>, Use)>,
     /// Where in it code only leads to other files, likewise.
     pub(crate) stubs: Vec<Range<u64>>,
-    /// The file, if it can be opened only as long as the process lives.
+    /// The file, if it can be opened only as long as the process lives: it was deleted, or is not where we see it.
     pub(crate) open: Option<Arc<File>>,
 }
 
@@ -46,6 +46,14 @@ impl Module {
     /// What is added to an address in the file.
     pub(crate) fn bias(&self) -> u64 {
         self.base.wrapping_sub(self.own.unwrap_or(0))
+    }
+
+    /// Its file.
+    pub(crate) fn file(&self) -> Option<File> {
+        match &self.open {
+            Some(file) => file.try_clone().ok(),
+            None => regular(Path::new(&self.path)),
+        }
     }
 }
 
@@ -80,21 +88,27 @@ impl Modules {
                 continue;
             }
             let path = reachable(pid, line.path);
-            let read = identity(Path::new(&path)).unwrap_or_default();
-            let open = self.only_there(&path);
-            let module = Module { path, code: line.range, offset: line.offset, base, open, ..read };
-            self.known.insert(module.code.start, module);
+            let open = self.only_there(pid, &path, &line.range);
+            let code = line.range;
+            let module =
+                Module { path, code, offset: line.offset, base, open, ..Module::default() };
+            let start = module.code.start;
+            self.known.insert(start, identified(module));
             is_new = true;
         }
         is_new
     }
 
-    /// The file at `path`, opened, if it is in the process's own view of the file system alone, unless there are many.
-    fn only_there(&self, path: &str) -> Option<Arc<File>> {
+    /// The file that is mapped at `range`, if it will be gone with the process, unless there are many.
+    fn only_there(&self, pid: u32, path: &str, range: &Range<u64>) -> Option<Arc<File>> {
         const MOST: usize = 64;
+        let mapped = format!("/proc/{pid}/map_files/{:x}-{:x}", range.start, range.end);
+        let file = match regular(Path::new(path)) {
+            Some(file) => Some(file).filter(|_| path.starts_with("/proc/")),
+            None => regular(Path::new(&mapped)),
+        };
         let opened = self.known.values().filter(|module| module.open.is_some()).count();
-        let is_wanted = path.starts_with("/proc/") && opened < MOST;
-        is_wanted.then(|| regular(Path::new(path)).map(Arc::new)).flatten()
+        file.filter(|_| opened < MOST).map(Arc::new)
     }
 
     /// The file whose code is at `address`.
@@ -163,10 +177,18 @@ fn reachable(pid: u32, path: &str) -> String {
     }
 }
 
-/// What a file says of itself. One that has been replaced has another name in the list, so this is the one that is
-/// mapped.
-fn identity(path: &Path) -> Option<Module> {
-    let file = regular(path)?;
+/// The module with what its file says of itself. One that has been replaced has another name in the list, so this is
+/// the one that is mapped.
+fn identified(module: Module) -> Module {
+    let Some(Module { own, build_id, file, conditions, stubs, .. }) =
+        module.file().and_then(identity)
+    else {
+        return module;
+    };
+    Module { own, build_id, file, conditions, stubs, ..module }
+}
+
+fn identity(file: File) -> Option<Module> {
     let facts = file.metadata().ok()?;
     let cache = object::ReadCache::new(file);
     let object = object::File::parse(&cache).ok()?;
@@ -212,9 +234,8 @@ pub(crate) struct Sections {
 
 impl Sections {
     /// Reads them from a file.
-    pub(crate) fn read(path: &Path) -> Option<Self> {
+    pub(crate) fn read(file: File) -> Option<Self> {
         const NAMES: [&str; 4] = [".text", ".eh_frame", ".eh_frame_hdr", ".debug_frame"];
-        let file = regular(path)?;
         let cache = object::ReadCache::new(file);
         let object = object::File::parse(&cache).ok()?;
         let section = |name: &'static str| {
@@ -277,7 +298,7 @@ mod tests {
         assert!((start..start + length).contains(&here));
         assert!(libraries > 0 && size > 0);
         let module = modules.known.values().find(|module| module.code.contains(&here)).unwrap();
-        let sections = Sections::read(Path::new(&module.path)).unwrap();
+        let sections = Sections::read(module.file().unwrap()).unwrap();
         let text = sections.place(".text").unwrap();
         assert!(text.contains(&(here - (module.base - sections.start))));
     }

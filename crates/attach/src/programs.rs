@@ -258,9 +258,9 @@ pub(crate) fn waking(tables: &Tables, offset: i16) -> Assembler {
     code
 }
 
-/// Jumps to `other` unless the wait of [`own::ENTRY`] is for the end of the current thread: not private, for a word
-/// with a thread's number, and ended by an exit. (The number may be that in a namespace. That of a robust mutex, whose
-/// holder's exit wakes a waiter, has a mark: it is larger.)
+/// Jumps to `other` unless the wait of [`own::ENTRY`] is for the end of the current thread, [`own::THREAD`]: not
+/// private, for a word with its number, or with any thread's and ended by an exit. (Its number may be that in a namespace. The
+/// word of a robust mutex, whose holder's exit wakes a waiter, has a mark: it is larger.)
 fn joins(code: &mut Assembler, other: Label) {
     const MOST_THREADS: i32 = 1 << 22;
     const EXIT: i32 = 60;
@@ -268,7 +268,10 @@ fn joins(code: &mut Assembler, other: Label) {
     code.load(Double, R2, R6, wait::OPERATION);
     code.compute_with(And, R2, PRIVATE);
     code.jump_if_with(NotEqual, R2, 0, other);
+    let is_own = code.label();
     code.load(Word, R2, R6, wait::VALUE);
+    code.load(Word, R3, FP, own::THREAD);
+    code.jump_if(Equal, R2, R3, is_own);
     code.jump_if_with(Equal, R2, 0, other);
     code.jump_if_with(Greater, R2, MOST_THREADS, other);
     code.call(function::TASK);
@@ -276,6 +279,7 @@ fn joins(code: &mut Assembler, other: Label) {
     code.call(function::USER_REGISTERS);
     code.load(Double, R1, R0, stack::CALL);
     code.jump_if_with(NotEqual, R1, EXIT, other);
+    code.place(is_own);
 }
 
 /// At the return from `call`: adds the wait that has ended.

@@ -1,7 +1,7 @@
 //! Question: what does `unc attach` add to a futex call of the program?
 //!
-//! One program makes blocks of 100,000 calls, with and without `unc attach`, each pair of blocks in the other order than
-//! the pair before: calls that sleep and wake another thread, and calls that return at once. Printed are the medians
+//! One program makes blocks of 100,000 calls, with and without `unc attach`, each pair of blocks in the other order
+//! than the pair before: calls that sleep and wake another thread, and calls that return at once. Printed are medians
 //! and quartiles, over the pairs, of what a call takes more, as CPU time of the program and as wall time, and what the
 //! former is of a CPU at 100,000 calls a second. Needs root. `cargo bench -p uncontended-cli --bench
 //! what_does_attaching_cost`

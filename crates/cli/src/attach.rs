@@ -136,7 +136,10 @@ fn facts(plan: &Plan, watched: &[Watched], seen: &[Seen], started_unix_s: u64) -
     for (Watched { target, before, .. }, seen) in watched.iter().zip(seen) {
         let pid = target.pid;
         facts.threads.extend(since(before, threads(pid)));
-        facts.threads.extend(seen.forked.kept.iter().flat_map(|&pid| threads(pid)));
+        let forked = seen.composed.iter().skip(1).map(|composed| composed.process.pid);
+        // Those that executed another program have its figures now.
+        let forked = forked.filter(|pid| !seen.forked.executed.contains(pid));
+        facts.threads.extend(forked.flat_map(threads));
         seen_facts.attached.push(pid);
         add(&mut seen_facts, seen, pid);
         if target.has_ended() {

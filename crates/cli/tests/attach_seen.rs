@@ -442,3 +442,21 @@ fn inside_a_container_it_says_where_it_works() {
         }
     }
 }
+
+/// As after an update of what runs: its file is there for the process alone.
+#[test]
+fn a_program_whose_file_was_deleted_has_names() {
+    let test = "a_program_whose_file_was_deleted_has_names";
+    let folder = Folder::new();
+    let flags = ["-O2", "-fomit-frame-pointer"];
+    let program = compile(&folder, JUMPS, &flags).expect("a C compiler");
+    let delete = |pid| {
+        std::fs::remove_file(&program).unwrap();
+        pid
+    };
+    let seen = watched_as(test, &folder, Command::new(&program), &[], delete);
+    let Some(seen) = seen else { return };
+    let lock = row(&seen.report, &seen.words[0]);
+    assert_eq!(lock["ended_by"][0]["site"]["function"], "culprit", "{lock:#}");
+    assert!(names(&lock["worst_wait"]["waiter"]).contains(&"body"), "{lock:#}");
+}

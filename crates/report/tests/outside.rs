@@ -171,7 +171,7 @@ fn losses_and_ends_are_told() {
         "whose code is not known: 6.",
         "busy with our tables: 7.",
         "by the innermost functions alone: 8.00 ms.",
-        "and watched from then on: 40. Of these called a futex, or still run: 21, 22.",
+        "and watched from then on: 40. Of these called a futex, or are still there: 21, 22.",
         "up to the exec of another program: 31, 32, 33, 34, 35, 36, 37, 38, 22 more.",
         "and not watched, for lack of room: 10.",
         "counted without code: 9.00 ms.",

@@ -33,7 +33,7 @@ fn forks(seen: &SeenFacts) -> Vec<String> {
         let kept = named(&seen.forked_kept, seen.forked_kept.len() as u64);
         let kept = if kept.is_empty() { "none".into() } else { kept };
         let number = count(seen.forked);
-        forks.push(format!("Processes that were forked meanwhile, and watched from then on: {number}. Of these called a futex, or still run: {kept}."));
+        forks.push(format!("Processes that were forked meanwhile, and watched from then on: {number}. Of these called a futex, or are still there: {kept}."));
     }
     if seen.forked_executed > 0 {
         let pids = named(&seen.forked_executed_pids, seen.forked_executed);
