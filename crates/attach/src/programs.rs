@@ -259,8 +259,8 @@ pub(crate) fn waking(tables: &Tables, offset: i16) -> Assembler {
 }
 
 /// Jumps to `other` unless the wait of [`own::ENTRY`] is for the end of the current thread, [`own::THREAD`]: not
-/// private, for a word with its number, or with any thread's and ended by an exit. (Its number may be that in a namespace. The
-/// word of a robust mutex, whose holder's exit wakes a waiter, has a mark: it is larger.)
+/// private, for a word with its number, or with any thread's and ended by an exit. (Its number may be that in a
+/// namespace. The word of a robust mutex, whose holder's exit wakes a waiter, has a mark: it is larger.)
 fn joins(code: &mut Assembler, other: Label) {
     const MOST_THREADS: i32 = 1 << 22;
     const EXIT: i32 = 60;
