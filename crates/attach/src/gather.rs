@@ -253,8 +253,10 @@ impl<'a> Parts<'a> {
     }
 
     fn composed(&mut self, sums: &[Sum], waiting: &[Waiting], alive: &BTreeSet<u32>) -> Composed {
+        let mut sums = sums.to_vec();
+        sums.sort_by_key(|sum| sum.thread);
         let (joins, sums): (Vec<Sum>, Vec<Sum>) =
-            sums.iter().copied().partition(|sum| sum.waker == JOINED);
+            sums.into_iter().partition(|sum| sum.waker == JOINED);
         let of_locks = waiting.iter().filter(|wait| wait.joined == 0);
         let addresses: BTreeSet<u64> =
             sums.iter().map(|sum| sum.address).chain(of_locks.map(|wait| wait.address)).collect();
@@ -271,14 +273,17 @@ impl<'a> Parts<'a> {
         for &tid in &tids {
             let wants = waiting.iter().find(|wait| wait.thread == tid);
             let thread = self.thread(tid, alive.contains(&tid), wants, &units);
-            let joined = joins.iter().filter(|sum| sum.thread == tid).map(|sum| sum.total).sum();
+            let joined = of_thread(&joins, tid).map(|sum| sum.total).sum();
             threads.push(ThreadRecord { joined, ..thread });
-            cells.push(self.cells(sums.iter().filter(|sum| sum.thread == tid), wants, &units));
+            cells.push(self.cells(of_thread(&sums, tid), wants, &units));
         }
+        // Of each lock, the last one is that which took longest.
+        let mut waits: Vec<&Sum> = sums.iter().filter(|sum| sum.mark != layout::CHAINED).collect();
+        waits.sort_by_key(|sum| sum.total);
+        let costliest: HashMap<u64, u64> =
+            waits.into_iter().map(|sum| (sum.address, sum.waiter)).collect();
         for lock in &mut locks {
-            let is_wait = |sum: &&Sum| sum.address == lock.address && sum.mark != layout::CHAINED;
-            let of = sums.iter().filter(is_wait);
-            let costliest = of.max_by_key(|sum| sum.total).map_or(0, |sum| sum.waiter);
+            let costliest = costliest.get(&lock.address).copied().unwrap_or(0);
             let wanted = threads.iter().filter_map(|thread: &ThreadRecord| thread.wants);
             let wanted = wanted.filter(|wants| wants.lock == lock.unit).map(|wants| wants.stack);
             let number = self.number(costliest);
@@ -453,6 +458,12 @@ impl<'a> Parts<'a> {
         }
         cell
     }
+}
+
+/// The sums of one thread, of `sums` in the order of their threads.
+fn of_thread(sums: &[Sum], tid: u32) -> impl Iterator<Item = &Sum> {
+    let first = sums.partition_point(|sum| sum.thread < tid);
+    sums[first..].iter().take_while(move |sum| sum.thread == tid)
 }
 
 /// Times by their lengths, as the buckets of a record.

@@ -27,7 +27,7 @@ use uncontended_trace::setup::{Holds, Setup};
 
 /// How often to look for new stacks, files and ends.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Processes at once: each has tables of 22 MiB in the kernel, and programs that every wakeup of the machine runs.
+/// Processes at once: each has tables of 23 MiB in the kernel, and programs that every wakeup of the machine runs.
 pub(crate) const MOST: usize = 8;
 
 /// A process that is watched.

@@ -463,3 +463,42 @@ fn a_program_whose_file_was_deleted_has_names() {
     assert_eq!(lock["ended_by"][0]["site"]["function"], "culprit", "{lock:#}");
     assert!(names(&lock["worst_wait"]["waiter"]).contains(&"body"), "{lock:#}");
 }
+
+/// More threads, one after the other, than wait at once.
+#[test]
+fn threads_that_have_ended_make_room_for_others() {
+    const MANY: &str = r#"
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static uint32_t word;
+static void *waits(void *unused) {
+    syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &(struct timespec){.tv_nsec = 1000}, NULL, 0);
+    return unused;
+}
+int main(void) {
+    printf("%#lx\n", (uintptr_t)&word);
+    fflush(stdout);
+    getchar();
+    int made = 0;
+    for (int i = 0; i < 17500; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, waits, NULL) == 0) made += pthread_join(thread, NULL) == 0;
+    }
+    printf("%d", made);
+    return 0;
+}
+"#;
+    let test = "threads_that_have_ended_make_room_for_others";
+    let folder = Folder::new();
+    let program = compile(&folder, MANY, &["-O1"]).expect("a C compiler");
+    let Some(seen) = watched(test, &folder, Command::new(program), &[]) else { return };
+    let lock = row(&seen.report, &seen.words[0]);
+    assert_eq!(lock["wait_ns"]["count"].to_string(), seen.rest, "{lock:#}");
+    let unseen = unseen(&seen.report).join(" ");
+    assert!(!unseen.contains("in no figure"), "{unseen}");
+}

@@ -8,7 +8,7 @@
 use super::{
     Tables, check_process, count, counter, end, function, look_up, own, process, update, zero,
 };
-use uncontended_sys::bpf::{Assembler, Condition::*, Operation::*, Register::*, Width::*};
+use uncontended_sys::bpf::{Assembler, Condition::*, Map, Operation::*, Register::*, Width::*};
 
 /// At `task_newtask`, in the parent, whose event has the number of the new task and the flags of `clone` at `offsets`.
 pub(crate) fn forked(tables: &Tables, offsets: [i16; 2]) -> Assembler {
@@ -30,7 +30,7 @@ pub(crate) fn forked(tables: &Tables, offsets: [i16; 2]) -> Assembler {
     code.store(Word, FP, own::VALUE + process::PARENT, R1);
     code.store(Double, FP, own::VALUE + process::BEGAN, R7);
     // Its number may have been another one's.
-    remove(&mut code, tables);
+    remove(&mut code, &[&tables.processes, &tables.ranges]);
     code.copy(R3, FP);
     code.compute_with(Add, R3, i32::from(own::VALUE));
     update(&mut code, &tables.processes, own::THREAD);
@@ -48,9 +48,9 @@ pub(crate) fn forked(tables: &Tables, offsets: [i16; 2]) -> Assembler {
     code
 }
 
-/// Removes the process whose number is in [`own::THREAD`].
-fn remove(code: &mut Assembler, tables: &Tables) {
-    for map in [&tables.processes, &tables.ranges] {
+/// Removes the entries of the number in [`own::THREAD`].
+fn remove(code: &mut Assembler, maps: &[&Map]) {
+    for map in maps {
         code.map(R1, map);
         code.copy(R2, FP);
         code.compute_with(Add, R2, i32::from(own::THREAD));
@@ -69,13 +69,15 @@ pub(crate) fn executed(tables: &Tables) -> Assembler {
     code
 }
 
-/// At `sched_process_free`, whose event has the number of a task that is gone at `offset`; a process goes with its
-/// first thread, last of all. One of which there is nothing to tell makes room at once.
+/// At `sched_process_free`, whose event has the number of a thread that is gone at `offset`; a process goes with its
+/// first thread, last of all. One of which there is nothing to tell makes room at once, as every thread does: another
+/// one may get its number.
 pub(crate) fn freed(tables: &Tables, offset: i16) -> Assembler {
     let mut code = Assembler::default();
     let (out, kept, executed) = (code.label(), code.label(), code.label());
     code.load(Word, R2, R1, offset);
     code.store(Word, FP, own::THREAD, R2);
+    remove(&mut code, &[&tables.threads]);
     look_up(&mut code, &tables.processes, own::THREAD, out);
     code.copy(R7, R0);
     code.load(Word, R1, R7, process::STATE);
@@ -84,7 +86,7 @@ pub(crate) fn freed(tables: &Tables, offset: i16) -> Assembler {
     code.jump_if_with(Equal, R1, 0, kept);
     code.load(Double, R1, R7, process::CALLED);
     code.jump_if_with(NotEqual, R1, 0, kept);
-    remove(&mut code, tables);
+    remove(&mut code, &[&tables.processes, &tables.ranges]);
     code.jump(out);
     code.place(kept);
     code.store_constant(Word, R7, process::STATE, process::GONE as i32);

@@ -1,7 +1,7 @@
 //! The tables that the programs in the kernel fill, and the places in their keys and values.
 //!
 //! # Contract
-//! [`Tables::new`] makes them: 22 MiB in the kernel. The modules say what is where.
+//! [`Tables::new`] makes them: 23 MiB in the kernel. The modules say what is where.
 
 use super::STACK_VALUE;
 use crate::words;
