@@ -288,7 +288,12 @@ pub(crate) fn exit(tables: &Tables, call: Call) -> Assembler {
     let out = code.label();
     code.copy(R6, R1);
     check_process(&mut code, tables, out);
+    let called = code.label();
+    // Once: all CPUs read the entry.
+    code.load(Double, R1, R0, process::CALLED);
+    code.jump_if_with(NotEqual, R1, 0, called);
     code.store_constant(Double, R0, process::CALLED, 1);
+    code.place(called);
     look_up(&mut code, &tables.threads, own::THREAD, out);
     code.copy(R7, R0);
     code.store(Double, FP, own::ENTRY, R7);
