@@ -5,9 +5,10 @@
 //! pair of words on which its waiters wait, in turns. A word belongs to one by the function of the C library in
 //! which its waiter waited, and by its place; the waiters of a program's own futexes are in none.
 //! # Sources
-//! `struct __pthread_cond_s` of glibc. Since 2.25, waiters wait on a pair of words at a multiple of eight. The word
-//! before it is the condition's own lock. Up to 2.40, the pair 24 bytes before it is that on which a signal waits for
-//! earlier waiters. Before 2.25, the pair is the condition's own lock and its one futex.
+//! `struct __pthread_cond_s` of glibc. Since 2.25, waiters wait on a pair of words at a multiple of eight
+//! (`__g_signals`). The word before it is the condition's own lock (`__wrefs`). In versions that have it, the pair 24
+//! bytes before it is that on which a signal waits for earlier waiters (`__g_refs`). Before 2.25, the pair is the
+//! condition's own lock and its one futex.
 
 use crate::modules::Modules;
 use std::collections::{BTreeMap, BTreeSet};
