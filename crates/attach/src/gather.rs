@@ -3,20 +3,25 @@
 //! # Contract
 //! Each entry of the sums is in one cell: that of its thread and address. (A join has no cell: its time is the
 //! thread's.) Its time is divided twice: by the waiter's stack, and by the waker's if a wakeup ended it, or by those of
-//! a chain of wakers. At most [`WAITED_SITES`] stacks of waiters of a cell and [`SITES`] − [`WAITED_SITES`] of wakers
-//! of each [`Sum::mark`] stay apart, those with the most waiting; the others are one, without a stack.
+//! a chain of wakers. [`sites`] says how many stacks of a cell stay apart.
 
+mod sites;
+
+use crate::conditions::Conditions;
 use crate::modules::Module;
+use crate::process::Process;
 use crate::programs::{
-    ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, key, sum, wait,
+    ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, counter, key, sum,
+    wait,
 };
 use crate::seed::{self, Call};
-use crate::{Attach, Losses, words};
+use crate::{Attach, Forked, Losses, words};
+use sites::{Summed, WAITERS, WAKERS, add, limited};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use uncontended_trace::compose::Composed;
 use uncontended_trace::histogram::FINE;
-use uncontended_trace::layout::{self, SITES, Unit, WAITED, WAITED_SITES, WAKE, kind};
+use uncontended_trace::layout::{self, Unit, WAITED, WAKE, kind};
 use uncontended_trace::reader::{
     CausedRecord, CellRecord, ExtremeRecord, LockRecord, ModuleRecord, ProcessRecord, ThreadRecord,
     WantsRecord,
@@ -25,10 +30,16 @@ use uncontended_trace::reader::{
 /// What was seen of a process.
 #[derive(Debug)]
 pub struct Seen {
-    /// The process, for a record.
-    pub composed: Composed,
+    /// The process, and those that it forked of which there is something to tell, for a record.
+    pub composed: Vec<Composed>,
+    /// The processes that it forked.
+    pub forked: Forked,
     /// What was lost.
     pub losses: Losses,
+    /// Waiting that is summed by the innermost functions, since its code has too many callers.
+    pub summed_ns: u64,
+    /// Waiting without code, since there are too many such functions.
+    pub rest_ns: u64,
     /// Waits that a thread of another process ended.
     pub woken_by_others: u64,
     /// When watching began, on CLOCK_MONOTONIC.
@@ -42,6 +53,7 @@ pub struct Seen {
 /// An entry of the sums.
 #[derive(Debug, Clone, Copy)]
 struct Sum {
+    process: u32,
     address: u64,
     thread: u32,
     waiter: u64,
@@ -62,6 +74,7 @@ impl Sum {
         let of_value = |place: i16| words::at(value, usize::from(place.unsigned_abs()));
         let half = |place: i16| words::half_at(key, usize::from(place.unsigned_abs()));
         Sum {
+            process: of_key(key::PROCESS) as u32,
             address: of_key(key::ADDRESS),
             thread: half(key::THREAD),
             waiter: of_key(key::WAITER),
@@ -81,53 +94,134 @@ impl Sum {
     }
 }
 
+impl Sum {
+    /// Its waiting, for an entry of a cell.
+    fn caused(&self) -> CausedRecord {
+        CausedRecord {
+            wait: self.total,
+            waits: self.count,
+            longest: self.longest,
+            ..CausedRecord::default()
+        }
+    }
+}
+
 /// A wait that is still in progress.
 struct Waiting {
+    process: u32,
     address: u64,
     thread: u32,
     since: u64,
     /// The thread for whose end it is; 0 if it is for something else.
     joined: u32,
+    /// The call chain of its thread.
+    chain: Vec<u64>,
 }
 
 impl Waiting {
     fn new(key: &[u8], value: &[u8]) -> Self {
         let of = |place: i16| words::at(value, usize::from(place.unsigned_abs()));
         let is_private = of(wait::OPERATION) & PRIVATE as u64 != 0;
+        let half = |place: i16| words::half_at(value, usize::from(place.unsigned_abs()));
         Waiting {
+            process: half(wait::PROCESS),
             address: of(wait::ADDRESS),
             thread: words::half_at(key, 0),
             since: of(wait::SINCE),
-            joined: if is_private { 0 } else { of(wait::VALUE) as u32 },
+            joined: if is_private { 0 } else { half(wait::VALUE) },
+            chain: Vec::new(),
         }
     }
 }
 
-/// Reads the tables of a process that is not watched any more.
+/// Reads the tables.
 pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
     let sums = entries(&attach.tables.sums).map(|(key, value)| Sum::new(&key, &value));
-    let sums: Vec<Sum> = sums.filter(|sum| sum.count > 0).collect();
+    let mut all: BTreeMap<u32, Vec<Sum>> = BTreeMap::new();
+    for sum in sums.filter(|sum| sum.count > 0) {
+        all.entry(sum.process).or_default().push(sum);
+    }
     let waiting = entries(&attach.tables.threads).map(|(key, value)| Waiting::new(&key, &value));
-    let alive: BTreeSet<u32> = seed::threads(attach.pid).into_iter().collect();
-    let has_executed = attach.has_executed();
-    let waiting =
-        waiting.filter(|wait| !has_executed && wait.since != 0 && alive.contains(&wait.thread));
-    // Any other word is not waited for as a thread.
-    let join = |wait: Waiting| {
-        let joined = if alive.contains(&wait.joined) { wait.joined } else { 0 };
-        Waiting { joined, ..wait }
-    };
-    let waiting: Vec<Waiting> = waiting.map(join).collect();
-    let (losses, began_ns) = (attach.losses(), attach.began_ns);
-    let mut parts = Parts { attach, stacks: HashMap::new(), numbers: HashMap::new() };
-    let by_others = sums.iter().filter(|sum| sum.waker == ANOTHER_PROCESS).map(|sum| sum.count);
-    Seen {
-        woken_by_others: by_others.sum(),
-        composed: parts.composed(&sums, &waiting, &alive),
-        losses,
-        began_ns,
+    let mut in_progress: BTreeMap<u32, Vec<Waiting>> = BTreeMap::new();
+    for wait in waiting.filter(|wait| wait.since != 0) {
+        in_progress.entry(wait.process).or_default().push(wait);
+    }
+    let of_woken = all.values().flatten().filter(|sum| sum.waker == ANOTHER_PROCESS);
+    let states = attach.tables.processes();
+    let mut seen = Seen {
+        composed: Vec::new(),
+        forked: attach.forked.with(
+            &states,
+            attach.counter(counter::FORKED),
+            attach.counter(counter::PROCESSES),
+        ),
+        woken_by_others: of_woken.map(|sum| sum.count).sum(),
+        losses: attach.losses(),
+        summed_ns: 0,
+        rest_ns: 0,
+        began_ns: attach.began_ns,
         ended_ns,
-        has_executed,
+        has_executed: attach.has_executed(),
+    };
+    let root = attach.pid;
+    // The first one is that which was attached to.
+    let order = |process: &&mut Process| (process.pid != root, process.began_ns);
+    let mut processes: Vec<&mut Process> = attach.processes.values_mut().collect();
+    processes.sort_by_key(order);
+    for process in processes {
+        let (sums, waiting) = (all.remove(&process.pid), in_progress.remove(&process.pid));
+        if process.pid != root && sums.is_none() && waiting.is_none() {
+            continue;
+        }
+        let (composed, summed) =
+            of_process(process, sums.unwrap_or_default(), waiting.unwrap_or_default());
+        seen.composed.push(composed);
+        seen.summed_ns += summed.inner;
+        seen.rest_ns += summed.rest;
+    }
+    seen
+}
+
+fn of_process(
+    process: &mut Process,
+    mut sums: Vec<Sum>,
+    waiting: Vec<Waiting>,
+) -> (Composed, Summed) {
+    let alive: BTreeSet<u32> = match process.is_watched() {
+        true => seed::threads(process.pid).into_iter().collect(),
+        false => BTreeSet::new(),
+    };
+    let waiting = waiting.into_iter().filter(|wait| alive.contains(&wait.thread));
+    let own = |&tid: &u32| (seed::own_number(process.pid, tid), tid);
+    let numbers: BTreeMap<u32, u32> = alive.iter().map(own).collect();
+    let mut waiting: Vec<Waiting> = waiting.map(|wait| known(process, wait, &numbers)).collect();
+    join_words(process, &mut sums, &mut waiting);
+    let mut parts = Parts::new(process);
+    (parts.composed(&sums, &waiting, &alive), parts.summed())
+}
+
+/// A wait in progress with its call chain, and its thread if it is for one: any other word is not waited for as one.
+/// `numbers` are those of the threads, by what the process itself calls them.
+fn known(process: &mut Process, wait: Waiting, numbers: &BTreeMap<u32, u32>) -> Waiting {
+    let joined = numbers.get(&wait.joined).copied().unwrap_or(0);
+    let top = Call::of(process.pid, wait.thread).and_then(|call| call.top(process.pid));
+    let chain = top.map(|top| process.chain(&top)).unwrap_or_default();
+    Waiting { joined, chain, ..wait }
+}
+
+/// The words of one condition become one.
+fn join_words(process: &Process, sums: &mut [Sum], waiting: &mut [Waiting]) {
+    let mut conditions = Conditions::new(&process.modules);
+    for sum in sums.iter() {
+        if let Some(chain) = process.chains.get(&sum.waiter) {
+            conditions.add(sum.address, chain);
+        }
+    }
+    waiting.iter().for_each(|wait| conditions.add(wait.address, &wait.chain));
+    let objects = conditions.objects();
+    let words = sums.iter_mut().map(|sum| &mut sum.address);
+    for word in words.chain(waiting.iter_mut().map(|wait| &mut wait.address)) {
+        *word = objects.get(word).copied().unwrap_or(*word);
     }
 }
 
@@ -137,20 +231,36 @@ fn entries(map: &uncontended_sys::bpf::Map) -> impl Iterator<Item = (Vec<u8>, Ve
 
 /// What a record is made of.
 struct Parts<'a> {
-    attach: &'a mut Attach,
+    process: &'a Process,
     stacks: HashMap<u32, Vec<u64>>,
+    /// The numbers of call chains in the record, and of stacks in the kernel's tables.
+    chains: HashMap<Vec<u64>, u32>,
     numbers: HashMap<u64, u32>,
+    /// What found no room, of the code that waited and of the code that woke.
+    lost: [Summed; 2],
 }
 
-impl Parts<'_> {
+impl<'a> Parts<'a> {
+    fn new(process: &'a Process) -> Self {
+        let (stacks, chains, numbers) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Parts { process, stacks, chains, numbers, lost: [Summed::default(); 2] }
+    }
+
+    /// The larger one of the two: they are about the same waiting.
+    fn summed(&self) -> Summed {
+        let [waited, woke] = self.lost;
+        Summed { inner: waited.inner.max(woke.inner), rest: waited.rest.max(woke.rest) }
+    }
+
     fn composed(&mut self, sums: &[Sum], waiting: &[Waiting], alive: &BTreeSet<u32>) -> Composed {
+        let mut sums = sums.to_vec();
+        sums.sort_by_key(|sum| sum.thread);
         let (joins, sums): (Vec<Sum>, Vec<Sum>) =
-            sums.iter().copied().partition(|sum| sum.waker == JOINED);
+            sums.into_iter().partition(|sum| sum.waker == JOINED);
         let of_locks = waiting.iter().filter(|wait| wait.joined == 0);
         let addresses: BTreeSet<u64> =
             sums.iter().map(|sum| sum.address).chain(of_locks.map(|wait| wait.address)).collect();
         let units: BTreeMap<u64, Unit> = addresses.into_iter().zip(1..).collect();
-        let pid = self.attach.pid;
         let lock = |(&address, &unit): (&u64, &Unit)| {
             let of = waiting.iter().filter(|wait| wait.address == address && wait.joined == 0);
             let waiting = of.map(|wait| wait.since).collect();
@@ -158,19 +268,22 @@ impl Parts<'_> {
         };
         let mut locks: Vec<LockRecord> = units.iter().map(lock).collect();
         let waited = sums.iter().chain(&joins).map(|sum| sum.thread);
-        let tids: BTreeSet<u32> = waited.chain(self.attach.lives.keys().copied()).collect();
+        let tids: BTreeSet<u32> = waited.chain(self.process.lives.keys().copied()).collect();
         let (mut threads, mut cells) = (Vec::new(), Vec::new());
         for &tid in &tids {
             let wants = waiting.iter().find(|wait| wait.thread == tid);
             let thread = self.thread(tid, alive.contains(&tid), wants, &units);
-            let joined = joins.iter().filter(|sum| sum.thread == tid).map(|sum| sum.total).sum();
+            let joined = of_thread(&joins, tid).map(|sum| sum.total).sum();
             threads.push(ThreadRecord { joined, ..thread });
-            cells.push(self.cells(sums.iter().filter(|sum| sum.thread == tid), wants, &units));
+            cells.push(self.cells(of_thread(&sums, tid), wants, &units));
         }
+        // Of each lock, the last one is that which took longest.
+        let mut waits: Vec<&Sum> = sums.iter().filter(|sum| sum.mark != layout::CHAINED).collect();
+        waits.sort_by_key(|sum| sum.total);
+        let costliest: HashMap<u64, u64> =
+            waits.into_iter().map(|sum| (sum.address, sum.waiter)).collect();
         for lock in &mut locks {
-            let is_wait = |sum: &&Sum| sum.address == lock.address && sum.mark != layout::CHAINED;
-            let of = sums.iter().filter(is_wait);
-            let costliest = of.max_by_key(|sum| sum.total).map_or(0, |sum| sum.waiter);
+            let costliest = costliest.get(&lock.address).copied().unwrap_or(0);
             let wanted = threads.iter().filter_map(|thread: &ThreadRecord| thread.wants);
             let wanted = wanted.filter(|wants| wants.lock == lock.unit).map(|wants| wants.stack);
             let number = self.number(costliest);
@@ -178,9 +291,11 @@ impl Parts<'_> {
         }
         let modules = self.modules();
         let process = ProcessRecord {
-            pid,
-            command: self.attach.command.clone(),
-            start_ticks: self.attach.began_ns,
+            pid: self.process.pid,
+            parent: self.process.parent,
+            command: self.process.command.clone(),
+            start_ticks: self.process.began_ns,
+            end_ticks: self.process.ended_ns,
             locks,
             threads,
             stacks: std::mem::take(&mut self.stacks),
@@ -191,10 +306,10 @@ impl Parts<'_> {
     }
 
     fn modules(&self) -> Vec<ModuleRecord> {
-        let known = self.attach.modules.known.values();
+        let known = self.process.modules.known.values();
         let module = |module: &Module| ModuleRecord {
             path: module.path.clone(),
-            bias: module.base.wrapping_sub(module.own.unwrap_or(0)),
+            bias: module.bias(),
             start: module.code.start,
             end: module.code.end,
             build_id: module.build_id.clone(),
@@ -210,12 +325,12 @@ impl Parts<'_> {
         wants: Option<&Waiting>,
         units: &BTreeMap<u64, Unit>,
     ) -> ThreadRecord {
-        let life = self.attach.lives.get(&tid).cloned();
+        let life = self.process.lives.get(&tid).cloned();
         let wants = wants.map(|wait| WantsRecord {
             lock: if wait.joined == 0 { units.get(&wait.address).copied().unwrap_or(0) } else { 0 },
             joined: u64::from(wait.joined),
             since: wait.since,
-            stack: self.blocked(tid),
+            stack: self.stack(&wait.chain),
             ..WantsRecord::default()
         });
         ThreadRecord {
@@ -231,17 +346,39 @@ impl Parts<'_> {
         }
     }
 
-    /// The number of the stack of a thread that is blocked.
-    fn blocked(&mut self, tid: u32) -> u32 {
-        let pid = self.attach.pid;
-        let top = Call::of(pid, tid).and_then(|call| call.top(pid));
-        let chain = top.map(|top| self.attach.unwinder.chain(&top)).unwrap_or_default();
+    /// The number of a call chain; 0 for none.
+    fn stack(&mut self, chain: &[u64]) -> u32 {
         if chain.is_empty() {
             return 0;
         }
-        let number = self.stacks.len() as u32 + 1;
-        self.stacks.insert(number, chain);
+        let next = self.stacks.len() as u32 + 1;
+        let number = *self.chains.entry(chain.to_vec()).or_insert(next);
+        self.stacks.entry(number).or_insert_with(|| chain.to_vec());
         number
+    }
+
+    /// The number of the stack of the inner frames of one: its lock's own functions and `callers` more.
+    fn inner(&mut self, stack: u32, callers: usize) -> u32 {
+        let chain = self.stacks.get(&stack).cloned().unwrap_or_default();
+        let inner = self.process.modules.leading(&chain) + callers;
+        self.stack(&chain[..chain.len().min(inner)])
+    }
+
+    fn limited(
+        &mut self,
+        stacks: BTreeMap<u32, CausedRecord>,
+        mark: u32,
+        most: usize,
+    ) -> Vec<CausedRecord> {
+        let (all, summed) =
+            limited(stacks, mark, most, |stack, callers| self.inner(stack, callers));
+        // The parts of chains are counted once.
+        if mark != layout::CHAIN {
+            let lost = &mut self.lost[usize::from(mark != WAITED)];
+            lost.inner += summed.inner;
+            lost.rest += summed.rest;
+        }
+        all
     }
 
     /// The number of a stack in the record; 0 if it is not known.
@@ -252,11 +389,8 @@ impl Parts<'_> {
         if let Some(&number) = self.numbers.get(&stack) {
             return number;
         }
-        let Some(chain) = self.attach.chains.get(&stack).filter(|chain| !chain.is_empty()) else {
-            return 0;
-        };
-        let number = self.stacks.len() as u32 + 1;
-        self.stacks.insert(number, chain.clone());
+        let chain = self.process.chains.get(&stack).cloned().unwrap_or_default();
+        let number = self.stack(&chain);
         self.numbers.insert(stack, number);
         number
     }
@@ -289,7 +423,7 @@ impl Parts<'_> {
         for sum in sums.iter().filter(|sum| sum.is_woken) {
             let of = wakers.iter_mut().find(|(mark, _)| *mark == sum.mark);
             let number = self.number(sum.waker);
-            of.into_iter().for_each(|(_, stacks)| add(stacks, number, sum));
+            of.into_iter().for_each(|(_, stacks)| add(stacks, number, &sum.caused()));
         }
         for sum in sums.iter().filter(|sum| sum.mark != layout::CHAINED) {
             cell.acquisitions += sum.count;
@@ -304,7 +438,7 @@ impl Parts<'_> {
                 other: self.number(sum.waker),
                 cause: 0,
             });
-            add(&mut waiters, self.number(sum.waiter), sum);
+            add(&mut waiters, self.number(sum.waiter), &sum.caused());
             if sum.is_woken {
                 cell.idle_by[0] += sum.total.saturating_sub(sum.not_scheduled);
                 cell.idle_by[1] += sum.not_scheduled;
@@ -318,12 +452,18 @@ impl Parts<'_> {
         cell.wait.worst.sort_by_key(|extreme| Reverse(extreme.ticks));
         // The longest of each entry: only the first is sure to be one of the longest of all.
         cell.wait.worst.truncate(1);
-        cell.caused = limited(waiters, WAITED, WAITED_SITES);
+        cell.caused = self.limited(waiters, WAITED, WAITERS);
         for (mark, stacks) in wakers {
-            cell.caused.extend(limited(stacks, mark, SITES - WAITED_SITES));
+            cell.caused.extend(self.limited(stacks, mark, WAKERS));
         }
         cell
     }
+}
+
+/// The sums of one thread, of `sums` in the order of their threads.
+fn of_thread(sums: &[Sum], tid: u32) -> impl Iterator<Item = &Sum> {
+    let first = sums.partition_point(|sum| sum.thread < tid);
+    sums[first..].iter().take_while(move |sum| sum.thread == tid)
 }
 
 /// Times by their lengths, as the buckets of a record.
@@ -336,65 +476,9 @@ fn bucketed(lengths: BTreeMap<u64, u64>) -> Vec<(u64, u64, u64)> {
     buckets.into_iter().map(edges).collect()
 }
 
-/// Adds a sum to that of a stack.
-fn add(stacks: &mut BTreeMap<u32, CausedRecord>, stack: u32, sum: &Sum) {
-    let caused = stacks.entry(stack).or_insert(CausedRecord { stack, ..CausedRecord::default() });
-    caused.wait += sum.total;
-    caused.waits += sum.count;
-    caused.longest = caused.longest.max(sum.longest);
-}
-
-/// The `most` with the most waiting, marked; the others as one.
-fn limited(stacks: BTreeMap<u32, CausedRecord>, mark: u32, most: usize) -> Vec<CausedRecord> {
-    let mut all: Vec<CausedRecord> = stacks.into_values().collect();
-    all.sort_by_key(|caused| Reverse(caused.wait));
-    let others = all.split_off(all.len().min(most.saturating_sub(1)));
-    let join = |a: CausedRecord, b: CausedRecord| CausedRecord {
-        stack: if a.stack == b.stack { a.stack } else { 0 },
-        wait: a.wait + b.wait,
-        waits: a.waits + b.waits,
-        longest: a.longest.max(b.longest),
-        ..a
-    };
-    all.extend(others.into_iter().reduce(join));
-    all.into_iter().map(|caused| CausedRecord { passed_to: mark, ..caused }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn sum(longest: u64, is_woken: bool) -> Sum {
-        Sum {
-            address: 64,
-            thread: 7,
-            waiter: 0,
-            waker: 0,
-            is_woken,
-            mark: WAKE,
-            count: 2,
-            total: 2 * longest,
-            longest,
-            longest_at: 900,
-            not_scheduled: if is_woken { 10 } else { 0 },
-        }
-    }
-
-    #[test]
-    fn the_costliest_stacks_stay_apart_and_nothing_is_lost() {
-        let mut stacks = BTreeMap::new();
-        for stack in 1..=40 {
-            add(&mut stacks, stack, &sum(u64::from(stack) * 100, true));
-        }
-        let all = limited(stacks, WAITED, WAITED_SITES);
-        assert_eq!(all.len(), WAITED_SITES);
-        assert_eq!((all[0].stack, all[0].wait, all[0].longest), (40, 8000, 4000));
-        let last = all[WAITED_SITES - 1];
-        assert_eq!((last.stack, last.longest), (0, 2500), "the others, without a stack");
-        assert_eq!(all.iter().map(|caused| caused.waits).sum::<u64>(), 80);
-        assert_eq!(all.iter().map(|caused| caused.wait).sum::<u64>(), 200 * (1..=40).sum::<u64>());
-        assert!(all.iter().all(|caused| caused.passed_to == WAITED));
-    }
 
     #[test]
     fn an_entry_is_what_the_kernel_wrote() {

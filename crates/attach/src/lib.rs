@@ -1,19 +1,22 @@
 //! Where a running program's threads wait: every futex wait of a process, summed in the kernel.
 //!
 //! # Contract
-//! [`Attach::new`] has the kernel take the programs; [`Attach::begin`] names the process; [`Attach::finish`]
-//! detaches and
-//! gives what was seen as a part of a record (`uncontended_trace::compose`). The process is never stopped, and nothing
-//! of it is changed: its memory is read, and the kernel counts. What finds no room is counted as lost.
+//! [`Attach::new`] has the kernel take the programs; [`Attach::begin`] names the process; [`Attach::finish`] detaches
+//! and gives what was seen of it, and of the processes that it forked meanwhile, as parts of a record
+//! (`uncontended_trace::compose`). No process is ever stopped, and nothing of it is changed: its memory is read, and
+//! the kernel counts. What finds no room is counted as lost.
 //! # State
-//! [`programs`] run in the kernel and fill its tables; [`modules`] knows the mapped files, [`unwind`] the call chains.
+//! [`programs`] run in the kernel and fill its tables; [`process`] knows the files and the call chains of each process.
 //! # Evidence
 //! `crates/cli/tests/attach.rs`: programs that know how they wait, seen by this and by the preloaded observer.
 #![forbid(unsafe_code)]
 
 mod cannot;
+mod conditions;
 mod gather;
+mod jumps;
 mod modules;
+mod process;
 mod programs;
 mod seed;
 mod unwind;
@@ -22,13 +25,14 @@ mod words;
 pub use cannot::Cannot;
 pub use gather::Seen;
 
-use modules::Modules;
-use programs::{StackTop, Tables, counter};
-use std::collections::{BTreeMap, HashMap};
+use process::Process;
+use programs::{Call, StackTop, State, Tables, counter, processes};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
 use uncontended_sys::bpf::{Assembler, Attached, Program};
 use uncontended_sys::clock;
 use uncontended_sys::tracefs::Tracefs;
-use unwind::Unwinder;
 
 /// Compiles the README's example.
 #[cfg(doctest)]
@@ -37,6 +41,10 @@ struct Readme;
 
 /// The one key of a table with one entry.
 const ONLY: [u8; 4] = [0; 4];
+
+/// The system calls that wait for futexes, by their names.
+const CALLS: [(&str, Call); 3] =
+    [("futex", Call::Futex), ("futex_wait", Call::Wait), ("futex_waitv", Call::WaitV)];
 
 /// What was lost, and what the process did meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,7 +59,46 @@ pub struct Losses {
     pub missed: u64,
 }
 
-/// Programs in the kernel that watch one process.
+/// The processes that were forked meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Forked {
+    /// How many were watched.
+    pub count: u64,
+    /// Those of them that called a futex, or still run.
+    pub kept: Vec<u32>,
+    /// Those of them that executed another program, up to which they were watched: the first [`Forked::NAMED`].
+    pub executed: Vec<u32>,
+    /// How many did.
+    pub executed_count: u64,
+    /// How many were not watched, for lack of room.
+    pub without_room: u64,
+}
+
+impl Forked {
+    /// Processes that are named.
+    pub const NAMED: usize = 100;
+
+    fn forget(&mut self, state: &State) {
+        if state.has_executed {
+            self.executed_count += 1;
+            if self.executed.len() < Self::NAMED {
+                self.executed.push(state.pid);
+            }
+        }
+    }
+
+    /// With those that are not forgotten.
+    fn with(&self, states: &[State], count: u64, without_room: u64) -> Self {
+        let mut all = Forked { count, without_room, ..self.clone() };
+        for state in states.iter().filter(|state| state.parent != 0) {
+            all.kept.push(state.pid);
+            all.forget(state);
+        }
+        all
+    }
+}
+
+/// Programs in the kernel that watch one process, and those that it forks.
 pub struct Attach {
     /// Whether a wait is missing where one is left out, and the programs.
     running: Vec<(bool, Attached)>,
@@ -59,21 +106,8 @@ pub struct Attach {
     tables: Tables,
     pid: u32,
     began_ns: u64,
-    modules: Modules,
-    unwinder: Unwinder,
-    /// The call chains of the stacks by number.
-    chains: HashMap<u64, Vec<u64>>,
-    /// The threads that were met, by number.
-    lives: BTreeMap<u32, Life>,
-    command: Vec<String>,
-}
-
-/// A thread, as it was met.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Life {
-    name: String,
-    /// When it was met first, and last.
-    met: [u64; 2],
+    processes: BTreeMap<u32, Process>,
+    forked: Forked,
 }
 
 impl std::fmt::Debug for Attach {
@@ -91,44 +125,50 @@ impl Attach {
         cannot::check()?;
         let tables = Tables::new().map_err(|error| Cannot::from_error(&error))?;
         let events = Tracefs::open().map_err(|error| Cannot::from_tracing(&error))?;
-        let waking = "sched/sched_waking";
-        let woken = events.offset(waking, "pid").map_err(|error| Cannot::from_tracing(&error))?;
-        // The return first: a call whose entry was seen is seen to its end.
-        let programs = [
-            ("syscalls/sys_exit_futex", programs::exit(&tables)),
-            ("sched/sched_process_exec", programs::executed(&tables)),
-            (waking, programs::waking(&tables, woken)),
-            ("syscalls/sys_enter_futex", programs::enter(&tables)),
+        let offset = |tracepoint, field| {
+            events.offset(tracepoint, field).map_err(|error| Cannot::from_tracing(&error))
+        };
+        let (waking, forked) = ("sched/sched_waking", "task/task_newtask");
+        let freed = "sched/sched_process_free";
+        let child = [offset(forked, "pid")?, offset(forked, "clone_flags")?];
+        let others = [
+            ("sched/sched_process_exec", processes::executed(&tables)),
+            (freed, processes::freed(&tables, offset(freed, "pid")?)),
+            (forked, processes::forked(&tables, child)),
+            (waking, programs::waking(&tables, offset(waking, "pid")?)),
         ];
+        let calls = CALLS.into_iter().filter(|(name, call)| {
+            // An older kernel may not have the others.
+            *call == Call::Futex || events.event_id(&format!("syscalls/sys_enter_{name}")).is_ok()
+        });
         let mut running = Vec::new();
-        for (tracepoint, code) in programs {
-            let is_call = tracepoint.starts_with("syscalls");
-            running.push((is_call, arm(&events, tracepoint, code)?));
+        // The return first: a call whose entry was seen is seen to its end.
+        for (name, call) in calls.clone() {
+            let code = programs::exit(&tables, call);
+            running.push((true, arm(&events, &format!("syscalls/sys_exit_{name}"), code)?));
         }
-        let (modules, unwinder) = (Modules::default(), Unwinder::new());
-        Ok(Attach {
-            running,
-            missed: 0,
-            tables,
-            pid: 0,
-            began_ns: 0,
-            modules,
-            unwinder,
-            chains: HashMap::new(),
-            lives: BTreeMap::new(),
-            command: Vec::new(),
-        })
+        for (tracepoint, code) in others {
+            running.push((false, arm(&events, tracepoint, code)?));
+        }
+        for (name, call) in calls {
+            let code = programs::enter(&tables, call);
+            running.push((true, arm(&events, &format!("syscalls/sys_enter_{name}"), code)?));
+        }
+        let (processes, forked) = (BTreeMap::new(), Forked::default());
+        Ok(Attach { running, missed: 0, tables, pid: 0, began_ns: 0, processes, forked })
     }
 
-    /// Watches the process `pid` from now on. Waits that are in progress count from now on, too.
+    /// Watches the process `pid` from now on, and those that it forks. Waits in progress count from now on, too.
     pub fn begin(&mut self, pid: u32) {
         self.pid = pid;
         self.began_ns = clock::monotonic_ns();
-        self.command = seed::command(pid);
-        self.look_at_files();
-        self.tables.target.set(&ONLY, &u64::from(pid).to_le_bytes(), false);
+        let mut process = Process::new(pid, self.began_ns);
+        process.look();
+        self.tables.tell_ranges(pid, process.modules.ranges());
+        self.tables.watch(pid);
+        self.processes.insert(pid, process);
         seed::waiting(&self.tables, pid, self.began_ns);
-        self.look_at_threads();
+        self.look();
     }
 
     /// When [`Attach::begin`] was called, on CLOCK_MONOTONIC.
@@ -136,25 +176,56 @@ impl Attach {
         self.began_ns
     }
 
-    /// Reads the lists of files and the stacks that are new. Call it from time to time: files may be unmapped.
+    /// Reads the lists of processes and files and the stacks that are new. Call it from time to time: files may be
+    /// unmapped.
     pub fn look(&mut self) {
-        self.look_at_files();
-        self.look_at_threads();
-        for key in self.tables.stacks.keys() {
-            let number = words::at(&key, 0);
-            if self.chains.contains_key(&number) {
-                continue;
-            }
-            if let Some(value) = self.tables.stacks.get(&key) {
-                let chain = self.unwinder.chain(&StackTop::from_value(&value));
-                self.chains.insert(number, chain);
+        // Those of a process that is new since then are left for the next time.
+        let stacks = self.tables.stacks.keys();
+        let states = self.tables.processes();
+        states.iter().for_each(|state| self.look_at(state));
+        let are: BTreeSet<u32> = states.iter().map(|state| state.pid).collect();
+        self.processes.retain(|pid, _| are.contains(pid));
+        for key in stacks {
+            let Some(value) = self.tables.stacks.get(&key) else { continue };
+            let top = StackTop::from_value(&value);
+            if let Some(process) = self.processes.get_mut(&top.process) {
+                process.keep(words::at(&key, 0), &top);
+                self.tables.stacks.remove(&key);
             }
         }
     }
 
+    fn look_at(&mut self, state: &State) {
+        if !self.processes.contains_key(&state.pid) {
+            let Some(parent) = self.processes.get(&state.parent) else { return };
+            self.processes.insert(state.pid, parent.forked(state.pid, state.began_ns));
+        }
+        let Some(process) = self.processes.get_mut(&state.pid) else { return };
+        process.has_executed = state.has_executed;
+        process.ended_ns = state.ended_ns;
+        if process.look() {
+            self.tables.tell_ranges(process.pid, process.modules.ranges());
+        }
+        // There is no more to tell of it, and another one can have its room.
+        if state.has_executed && state.ended_ns != 0 && !state.has_called && state.parent != 0 {
+            self.tables.forget(state.pid);
+            self.forked.forget(state);
+        }
+    }
+
+    /// The mapped files that can be opened only as long as the processes live: they were deleted, or are in another
+    /// mount namespace.
+    pub fn files(&self) -> Vec<File> {
+        let modules = self.processes.values().flat_map(|process| process.modules.known.values());
+        let open = modules.filter_map(|module| module.open.as_ref());
+        // Forked processes share them.
+        let open: BTreeMap<_, _> = open.map(|file| (file.as_raw_fd(), file)).collect();
+        open.into_values().filter_map(|file| file.try_clone().ok()).collect()
+    }
+
     /// Whether the process has executed another program. It is not watched any more since.
     pub fn has_executed(&self) -> bool {
-        self.counter(counter::EXECUTED) > 0
+        self.tables.processes().iter().any(|state| state.pid == self.pid && state.has_executed)
     }
 
     /// What was seen so far.
@@ -173,36 +244,9 @@ impl Attach {
     pub fn finish(&mut self) -> Seen {
         let ended_ns = clock::monotonic_ns();
         self.count_missed();
-        self.tables.target.set(&ONLY, &0u64.to_le_bytes(), false);
         self.running.clear();
         self.look();
         gather::seen(self, ended_ns)
-    }
-
-    fn look_at_threads(&mut self) {
-        if self.has_executed() {
-            return;
-        }
-        let now = clock::monotonic_ns();
-        for tid in seed::threads(self.pid) {
-            let life = self.lives.entry(tid);
-            let life = life.or_insert_with(|| Life { name: String::new(), met: [now, now] });
-            life.met[1] = now;
-            if life.name.is_empty() {
-                life.name = seed::name(self.pid, tid);
-            }
-        }
-    }
-
-    fn look_at_files(&mut self) {
-        // After an exec, the lists are another program's.
-        if self.has_executed() || !self.modules.look(self.pid) {
-            return;
-        }
-        let ranges: Vec<u8> =
-            self.modules.ranges().into_iter().flat_map(u64::to_le_bytes).collect();
-        self.tables.ranges.set(&ONLY, &ranges, false);
-        self.unwinder.look(&self.modules);
     }
 
     fn counter(&self, place: i16) -> u64 {

@@ -6,21 +6,26 @@
 //! # Sources
 //! proc(5).
 
-use object::{Object as _, ObjectSection as _, ObjectSegment as _};
+use crate::conditions::Use;
+use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::sync::Arc;
 use uncontended_trace::layout::BUILD_ID;
 use uncontended_trace::reader::FileRecord;
 
 /// A mapped file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Module {
-    /// By which it can be opened from here.
+    /// By which it can be opened from here, unless it is [`Module::open`].
     pub(crate) path: String,
     /// Where its code is.
     pub(crate) code: Range<u64>,
+    /// Where in the file that begins.
+    pub(crate) offset: u64,
     /// Where its first byte would be.
     pub(crate) base: u64,
     /// What the file says that its address is; none if it cannot be read.
@@ -29,10 +34,31 @@ pub(crate) struct Module {
     pub(crate) build_id: Vec<u8>,
     /// What it looked like, if it has none.
     pub(crate) file: Option<FileRecord>,
+    /// The functions in it that use condition variables, by what the file says that their addresses are.
+    pub(crate) conditions: Vec<(Range<u64>, Use)>,
+    /// Where in it code only leads to other files, likewise.
+    pub(crate) stubs: Vec<Range<u64>>,
+    /// The file, if it can be opened only as long as the process lives: it was deleted, or is not where we see it.
+    pub(crate) open: Option<Arc<File>>,
+}
+
+impl Module {
+    /// What is added to an address in the file.
+    pub(crate) fn bias(&self) -> u64 {
+        self.base.wrapping_sub(self.own.unwrap_or(0))
+    }
+
+    /// Its file.
+    pub(crate) fn file(&self) -> Option<File> {
+        match &self.open {
+            Some(file) => file.try_clone().ok(),
+            None => regular(Path::new(&self.path)),
+        }
+    }
 }
 
 /// The files of a program.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Modules {
     /// By their start.
     pub(crate) known: BTreeMap<u64, Module>,
@@ -40,11 +66,18 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    /// Reads the list of the process `pid`. Whether there is a new one.
+    /// Reads the list of the process `pid`, if its program is the one that it was. Whether there is a new file.
     pub(crate) fn look(&mut self, pid: u32) -> bool {
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
         let main = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
-        self.main = main.map(|path| path.to_string_lossy().into_owned()).or(self.main.take());
+        let main = main.map(|path| path.to_string_lossy().into_owned());
+        let file = |path: &Option<String>| {
+            path.as_ref().map(|path| path.trim_end_matches(" (deleted)").to_owned())
+        };
+        if self.main.is_some() && main.is_some() && file(&main) != file(&self.main) {
+            return false;
+        }
+        self.main = self.main.take().or(main);
         let mut is_new = false;
         let mut bases: BTreeMap<String, u64> = BTreeMap::new();
         for line in maps.lines().filter_map(Line::parse) {
@@ -55,18 +88,52 @@ impl Modules {
                 continue;
             }
             let path = reachable(pid, line.path);
-            let (own, build_id, file) = identity(Path::new(&path)).unwrap_or_default();
-            let module = Module { path, code: line.range, base, own, build_id, file };
-            self.known.insert(module.code.start, module);
+            let open = self.only_there(pid, &path, &line.range);
+            let code = line.range;
+            let module =
+                Module { path, code, offset: line.offset, base, open, ..Module::default() };
+            let start = module.code.start;
+            self.known.insert(start, identified(module));
             is_new = true;
         }
         is_new
     }
 
+    /// The file that is mapped at `range`, if it will be gone with the process, unless there are many.
+    fn only_there(&self, pid: u32, path: &str, range: &Range<u64>) -> Option<Arc<File>> {
+        const MOST: usize = 64;
+        let mapped = format!("/proc/{pid}/map_files/{:x}-{:x}", range.start, range.end);
+        let file = match regular(Path::new(path)) {
+            Some(file) => Some(file).filter(|_| path.starts_with("/proc/")),
+            None => regular(Path::new(&mapped)),
+        };
+        let opened = self.known.values().filter(|module| module.open.is_some()).count();
+        file.filter(|_| opened < MOST).map(Arc::new)
+    }
+
+    /// The file whose code is at `address`.
+    pub(crate) fn of(&self, address: u64) -> Option<&Module> {
+        let below = self.known.range(..=address).next_back()?.1;
+        below.code.contains(&address).then_some(below)
+    }
+
+    /// How many of a call chain's frames are the lock's own functions: those in the file of the innermost one. In a
+    /// program that is one file, two of them count as such.
+    pub(crate) fn leading(&self, chain: &[u64]) -> usize {
+        const IN_PROGRAM: usize = 2;
+        let file = |frame: &u64| self.of(frame.wrapping_sub(1)).map(|module| &module.path);
+        let first = chain.first().and_then(file);
+        let count = chain.iter().take_while(|frame| file(frame) == first).count();
+        if first.is_some_and(|path| self.is_main(path)) { count.min(IN_PROGRAM) } else { count }
+    }
+
+    fn is_main(&self, path: &str) -> bool {
+        self.main.as_deref().is_some_and(|main| path.ends_with(main))
+    }
+
     /// The start and the length of the program's own code, and of all else.
     pub(crate) fn ranges(&self) -> [u64; 4] {
-        let is_main =
-            |module: &&Module| self.main.as_deref().is_some_and(|main| module.path.ends_with(main));
+        let is_main = |module: &&Module| self.is_main(&module.path);
         let of = |modules: Vec<&Module>| {
             let start = modules.iter().map(|module| module.code.start).min().unwrap_or(0);
             let end = modules.iter().map(|module| module.code.end).max().unwrap_or(0);
@@ -110,10 +177,18 @@ fn reachable(pid: u32, path: &str) -> String {
     }
 }
 
-/// What identifies a file: the address in it of its first byte, its build id, and what it looks like if it has none. A
-/// file that has been replaced has another name in the list, so this is the one that is mapped.
-fn identity(path: &Path) -> Option<(Option<u64>, Vec<u8>, Option<FileRecord>)> {
-    let file = regular(path)?;
+/// The module with what its file says of itself. One that has been replaced has another name in the list, so this is
+/// the one that is mapped.
+fn identified(module: Module) -> Module {
+    let Some(Module { own, build_id, file, conditions, stubs, .. }) =
+        module.file().and_then(identity)
+    else {
+        return module;
+    };
+    Module { own, build_id, file, conditions, stubs, ..module }
+}
+
+fn identity(file: File) -> Option<Module> {
     let facts = file.metadata().ok()?;
     let cache = object::ReadCache::new(file);
     let object = object::File::parse(&cache).ok()?;
@@ -125,9 +200,28 @@ fn identity(path: &Path) -> Option<(Option<u64>, Vec<u8>, Option<FileRecord>)> {
             .wrapping_add(facts.mtime_nsec() as u64),
         inode: facts.ino(),
     };
-    let id = id.map(<[u8]>::to_vec).unwrap_or_default();
-    let looks = id.is_empty().then_some(looks);
-    Some((start(&object), id, looks))
+    let build_id = id.map(<[u8]>::to_vec).unwrap_or_default();
+    let stubs = [".plt", ".plt.sec", ".plt.got"].into_iter();
+    let stubs = stubs.filter_map(|name| object.section_by_name(name));
+    Some(Module {
+        own: start(&object),
+        file: build_id.is_empty().then_some(looks),
+        build_id,
+        conditions: conditions(&object),
+        stubs: stubs.map(|stub| stub.address()..stub.address() + stub.size()).collect(),
+        ..Module::default()
+    })
+}
+
+/// The functions that use conditions. A library exports them; a program without libraries has symbols, or none.
+fn conditions<'d>(object: &impl object::Object<'d>) -> Vec<(Range<u64>, Use)> {
+    let is_alone = object.dynamic_symbols().next().is_none();
+    let symbols = is_alone.then(|| object.symbols()).into_iter().flatten();
+    let functions = object.dynamic_symbols().chain(symbols).filter_map(|symbol| {
+        let use_ = Use::of(symbol.name_bytes().ok()?)?;
+        (symbol.size() > 0).then(|| (symbol.address()..symbol.address() + symbol.size(), use_))
+    });
+    functions.collect()
 }
 
 /// What unwinding needs of a file.
@@ -140,9 +234,8 @@ pub(crate) struct Sections {
 
 impl Sections {
     /// Reads them from a file.
-    pub(crate) fn read(path: &Path) -> Option<Self> {
+    pub(crate) fn read(file: File) -> Option<Self> {
         const NAMES: [&str; 4] = [".text", ".eh_frame", ".eh_frame_hdr", ".debug_frame"];
-        let file = regular(path)?;
         let cache = object::ReadCache::new(file);
         let object = object::File::parse(&cache).ok()?;
         let section = |name: &'static str| {
@@ -173,13 +266,22 @@ impl Sections {
     }
 }
 
-fn regular(path: &Path) -> Option<std::fs::File> {
-    std::fs::File::open(path).ok().filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()))
+fn regular(path: &Path) -> Option<File> {
+    File::open(path).ok().filter(|file| file.metadata().is_ok_and(|facts| facts.is_file()))
 }
 
 fn start<'d>(object: &impl object::Object<'d>) -> Option<u64> {
     let first = object.segments().min_by_key(|segment| segment.address())?;
     Some(first.address().wrapping_sub(first.file_range().0))
+}
+
+#[cfg(test)]
+impl Modules {
+    /// These files.
+    pub(crate) fn of_files(modules: impl IntoIterator<Item = Module>) -> Self {
+        let known = modules.into_iter().map(|module| (module.code.start, module));
+        Modules { known: known.collect(), main: None }
+    }
 }
 
 #[cfg(test)]
@@ -196,7 +298,7 @@ mod tests {
         assert!((start..start + length).contains(&here));
         assert!(libraries > 0 && size > 0);
         let module = modules.known.values().find(|module| module.code.contains(&here)).unwrap();
-        let sections = Sections::read(Path::new(&module.path)).unwrap();
+        let sections = Sections::read(module.file().unwrap()).unwrap();
         let text = sections.place(".text").unwrap();
         assert!(text.contains(&(here - (module.base - sections.start))));
     }

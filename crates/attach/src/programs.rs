@@ -17,19 +17,22 @@
 //! and the kernel wakes it when that thread ends.
 
 mod chain;
+pub(crate) mod processes;
 mod stack;
+mod tables;
 
 pub(crate) use stack::{STACK_BYTES, STACK_VALUE, StackTop};
+pub(crate) use tables::*;
 
-use std::io;
 use uncontended_sys::bpf::{
-    Assembler, Condition::*, Kind, Label, Map, Operation::*, Register::*, Width::*,
+    Assembler, Condition::*, Label, Map, Operation::*, Register::*, Width::*,
 };
 
 /// The kernel's functions that the programs call.
 mod function {
     pub(super) const LOOK_UP: i32 = 1;
     pub(super) const UPDATE: i32 = 2;
+    pub(super) const REMOVE: i32 = 3;
     pub(super) const TIME: i32 = 5;
     pub(super) const PROCESS_AND_THREAD: i32 = 14;
     pub(super) const READ_USER: i32 = 112;
@@ -37,117 +40,13 @@ mod function {
     pub(super) const USER_REGISTERS: i32 = 175;
 }
 
-/// Places in an entry of `threads`.
-pub(crate) mod wait {
-    pub(crate) const ADDRESS: i16 = 0;
-    /// When the call began; 0 if the thread is in none.
-    pub(crate) const SINCE: i16 = 8;
-    pub(crate) const OPERATION: i16 = 16;
-    /// When it was woken; 0 if it was not.
-    pub(crate) const WOKEN: i16 = 24;
-    /// The waker's stack.
-    pub(crate) const WAKER: i16 = 32;
-    /// What the word was expected to hold.
-    pub(crate) const VALUE: i16 = 40;
-    /// Pairs of the time until which an earlier waker was to blame (0: none) and its stack, the newest first.
-    pub(crate) const EARLIER: i16 = 48;
-    /// How many there are.
-    pub(crate) const EARLIER_WAKERS: i16 = 3;
-    pub(crate) const BYTES: usize = 48 + 16 * EARLIER_WAKERS as usize;
-}
-
-/// Places in a key of `sums`.
-pub(crate) mod key {
-    pub(crate) const ADDRESS: i16 = 0;
-    pub(crate) const WAITER: i16 = 8;
-    pub(crate) const WAKER: i16 = 16;
-    pub(crate) const THREAD: i16 = 24;
-    /// The octave and quarter of the length, and one of [`OTHERWISE`], [`CHAIN`] and [`CHAINED`].
-    pub(crate) const HOW: i16 = 28;
-    pub(crate) const BYTES: usize = 32;
-}
-
-/// In [`key::HOW`]: the wait timed out or was interrupted.
-pub(crate) const OTHERWISE: u32 = 1 << 16;
-/// In [`key::HOW`]: the wait is divided among a chain of wakers, of which this is the last.
-pub(crate) const CHAIN: u32 = 1 << 17;
-/// In [`key::HOW`]: a part of a wait that is counted elsewhere, by the code of one waker of a chain.
-pub(crate) const CHAINED: u32 = 1 << 18;
-/// In place of a waker's stack: a thread of another process.
-pub(crate) const ANOTHER_PROCESS: u64 = 1;
-/// In place of a waker's stack: the end of the thread for which the call waited.
-pub(crate) const JOINED: u64 = 2;
-/// In [`wait::OPERATION`]: only threads of one process use the word.
-pub(crate) const PRIVATE: i32 = 0x80;
-/// Numbers of stacks begin here.
-pub(crate) const FIRST_STACK: u64 = 16;
-
-/// Places in a value of `sums`.
-pub(crate) mod sum {
-    pub(crate) const COUNT: i16 = 0;
-    pub(crate) const TOTAL: i16 = 8;
-    pub(crate) const LONGEST: i16 = 16;
-    /// When the longest ended.
-    pub(crate) const LONGEST_AT: i16 = 24;
-    /// From the wakeups to the returns.
-    pub(crate) const NOT_SCHEDULED: i16 = 32;
-    pub(crate) const BYTES: usize = 40;
-}
-
-/// Places in `counters`.
-pub(crate) mod counter {
-    /// Waits that found no room in `sums`, and their time.
-    pub(crate) const WAITS: i16 = 0;
-    pub(crate) const WAITED: i16 = 8;
-    /// Stacks that found no room.
-    pub(crate) const STACKS: i16 = 16;
-    /// Waits of threads that found no room.
-    pub(crate) const THREADS: i16 = 24;
-    /// Set when the process executes another program.
-    pub(crate) const EXECUTED: i16 = 32;
-    pub(crate) const BYTES: usize = 40;
-}
-
-/// The tables that the programs share with us.
-#[derive(Debug)]
-pub(crate) struct Tables {
-    /// The process: a number of 32 bits, 0 for none.
-    pub(crate) target: Map,
-    /// Where its code is: start and length of its program, and of all its libraries.
-    pub(crate) ranges: Map,
-    pub(crate) counters: Map,
-    pub(crate) threads: Map,
-    pub(crate) sums: Map,
-    pub(crate) stacks: Map,
-    scratch: Map,
-}
-
-/// Threads that wait.
-const THREADS: u32 = 16 << 10;
-/// Waits that differ in thread, address, stacks or length.
-const SUMS: u32 = 64 << 10;
-/// Stacks.
-const STACKS: u32 = 2 << 10;
-
-impl Tables {
-    pub(crate) fn new() -> io::Result<Self> {
-        Ok(Tables {
-            target: Map::new(Kind::Array, 4, 8, 1)?,
-            ranges: Map::new(Kind::Array, 4, 32, 1)?,
-            counters: Map::new(Kind::Array, 4, counter::BYTES, 1)?,
-            threads: Map::new(Kind::Hash, 4, wait::BYTES, THREADS)?,
-            sums: Map::new(Kind::Hash, key::BYTES, sum::BYTES, SUMS)?,
-            stacks: Map::new(Kind::Hash, 8, STACK_VALUE, STACKS)?,
-            scratch: Map::new(Kind::ArrayOfCpu, 4, STACK_VALUE, 1)?,
-        })
-    }
-}
-
 /// Places on the program's own stack.
 mod own {
     /// The number of a stack.
     pub(super) const STACK: i16 = -8;
     pub(super) const THREAD: i16 = -16;
+    /// The current thread's process, and that of the thread which is woken: 32 bits.
+    pub(super) const PROCESS: i16 = -12;
     pub(super) const WAITED: i16 = -24;
     pub(super) const SCHEDULED: i16 = -32;
     pub(super) const ENTRY: i16 = -40;
@@ -156,7 +55,7 @@ mod own {
     pub(super) const ZERO: i16 = -56;
     /// A key of `sums`.
     pub(super) const KEY: i16 = -96;
-    /// A value of `sums` or `threads`.
+    /// A value of `sums`, `threads` or `processes`.
     pub(super) const VALUE: i16 = -192;
     /// Of a wait: what is not divided yet; the end of that part, and its waker.
     pub(super) const LEFT: i16 = -200;
@@ -197,37 +96,46 @@ fn count(code: &mut Assembler, tables: &Tables, counter: i16) {
     code.place(none);
 }
 
-/// Jumps to `other` if the current thread is of another process; else stores its number.
+/// Jumps to `other` unless the current thread is of a process that is watched; else stores the numbers of both. `R0` =
+/// its entry.
 fn check_process(code: &mut Assembler, tables: &Tables, other: Label) {
     code.store_constant(Double, FP, own::ZERO, 0);
-    look_up(code, &tables.target, own::ZERO, other);
-    code.load(Word, R8, R0, 0);
     code.call(function::PROCESS_AND_THREAD);
-    code.copy(R7, R0);
-    code.compute_with(ShiftRight, R7, 32);
-    code.jump_if(NotEqual, R7, R8, other);
     code.store(Word, FP, own::THREAD, R0);
+    code.compute_with(ShiftRight, R0, 32);
+    code.store(Word, FP, own::PROCESS, R0);
+    look_up(code, &tables.processes, own::PROCESS, other);
+    code.load(Word, R1, R0, process::STATE);
+    code.jump_if_with(NotEqual, R1, process::WATCHED as i32, other);
 }
 
-/// At `sys_enter_futex`: notes what the thread waits for.
-pub(crate) fn enter(tables: &Tables) -> Assembler {
-    const ADDRESS: i16 = 16;
-    const OPERATION: i16 = 24;
-    const VALUE: i16 = 32;
-    /// FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2.
-    const WAITS: [i32; 5] = [0, 6, 9, 11, 13];
-    const COMMAND: i32 = 0x7f;
+/// The system calls that wait for a futex.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Call {
+    /// `futex`, with one of several operations.
+    Futex,
+    /// `futex_wait`.
+    Wait,
+    /// `futex_waitv`: for any of several words.
+    WaitV,
+}
+
+/// Places of the arguments in the event of an entry.
+const ARGUMENTS: [i16; 3] = [16, 24, 32];
+/// The result in the event of a return.
+const RESULT: i16 = 16;
+/// In an element of the array of `futex_waitv`: where the word's address is, and the length.
+const WORD: i32 = 8;
+const ELEMENT: i32 = 24;
+
+/// At the entry into `call`: notes what the thread waits for.
+pub(crate) fn enter(tables: &Tables, call: Call) -> Assembler {
     let mut code = Assembler::default();
-    let (out, waits, made) = (code.label(), code.label(), code.label());
+    let (out, made) = (code.label(), code.label());
     code.copy(R6, R1);
-    code.load(Double, R9, R6, OPERATION);
-    code.copy(R1, R9);
-    code.compute_with(And, R1, COMMAND);
-    for operation in WAITS {
-        code.jump_if_with(Equal, R1, operation, waits);
+    if call == Call::Futex {
+        waits(&mut code, out);
     }
-    code.jump(out);
-    code.place(waits);
     check_process(&mut code, tables, out);
     let new = code.label();
     look_up(&mut code, &tables.threads, own::THREAD, new);
@@ -239,11 +147,9 @@ pub(crate) fn enter(tables: &Tables) -> Assembler {
     look_up(&mut code, &tables.threads, own::THREAD, full);
     code.place(made);
     code.copy(R7, R0);
-    code.load(Double, R1, R6, ADDRESS);
-    code.store(Double, R7, wait::ADDRESS, R1);
-    code.store(Double, R7, wait::OPERATION, R9);
-    code.load(Word, R1, R6, VALUE);
-    code.store(Double, R7, wait::VALUE, R1);
+    what(&mut code, call, out);
+    code.load(Word, R1, FP, own::PROCESS);
+    code.store(Word, R7, wait::PROCESS, R1);
     code.store_constant(Double, R7, wait::WOKEN, 0);
     code.store_constant(Double, R7, wait::WAKER, 0);
     chain::clear(&mut code, R7);
@@ -255,6 +161,56 @@ pub(crate) fn enter(tables: &Tables) -> Assembler {
     count(&mut code, tables, counter::THREADS);
     end(&mut code, out);
     code
+}
+
+/// Jumps to `other` if the operation of a call of `futex` does not wait.
+fn waits(code: &mut Assembler, other: Label) {
+    /// FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2.
+    const WAITS: [i32; 5] = [0, 6, 9, 11, 13];
+    const COMMAND: i32 = 0x7f;
+    let waits = code.label();
+    code.load(Double, R1, R6, ARGUMENTS[1]);
+    code.compute_with(And, R1, COMMAND);
+    for operation in WAITS {
+        code.jump_if_with(Equal, R1, operation, waits);
+    }
+    code.jump(other);
+    code.place(waits);
+}
+
+/// Notes in the entry at `R7` what the call waits for whose event is at `R6`. Only `futex` joins.
+fn what(code: &mut Assembler, call: Call, none: Label) {
+    code.load(Double, R1, R6, ARGUMENTS[0]);
+    if call == Call::WaitV {
+        code.store(Double, R7, wait::OPERATION, R1);
+        code.set(R2, 0);
+        word(code, none);
+    } else {
+        code.load(Double, R2, R6, ARGUMENTS[1]);
+        code.store(Double, R7, wait::OPERATION, R2);
+        code.store(Double, R7, wait::ADDRESS, R1);
+    }
+    code.store_constant(Word, R7, wait::VALUE, 0);
+    if call == Call::Futex {
+        code.load(Word, R1, R6, ARGUMENTS[2]);
+        code.store(Word, R7, wait::VALUE, R1);
+    }
+}
+
+/// Notes in the entry at `R7` the address of the word with the number `R2` of the array at `R1`; jumps to `none` if it
+/// cannot be read.
+fn word(code: &mut Assembler, none: Label) {
+    code.compute_with(Multiply, R2, ELEMENT);
+    code.compute_with(Add, R2, WORD);
+    code.copy(R3, R1);
+    code.compute(Add, R3, R2);
+    code.copy(R1, FP);
+    code.compute_with(Add, R1, i32::from(own::VALUE));
+    code.set(R2, 8);
+    code.call(function::READ_USER);
+    code.jump_if_with(NotEqual, R0, 0, none);
+    code.load(Double, R1, FP, own::VALUE);
+    code.store(Double, R7, wait::ADDRESS, R1);
 }
 
 /// A value of zeroes for [`update`].
@@ -281,6 +237,10 @@ pub(crate) fn waking(tables: &Tables, offset: i16) -> Assembler {
     code.store_constant(Double, FP, own::STACK, ANOTHER_PROCESS as i32);
     let other = code.label();
     check_process(&mut code, tables, other);
+    code.load(Double, R1, FP, own::ENTRY);
+    code.load(Word, R1, R1, wait::PROCESS);
+    code.load(Word, R2, FP, own::PROCESS);
+    code.jump_if(NotEqual, R1, R2, other);
     let awake = code.label();
     joins(&mut code, awake);
     code.store_constant(Double, FP, own::STACK, JOINED as i32);
@@ -298,31 +258,50 @@ pub(crate) fn waking(tables: &Tables, offset: i16) -> Assembler {
     code
 }
 
-/// Jumps to `other` unless the wait of [`own::ENTRY`] is for the end of the current thread, [`own::THREAD`].
+/// Jumps to `other` unless the wait of [`own::ENTRY`] is for the end of the current thread, [`own::THREAD`]: not
+/// private, for a word with its number, or with any thread's and ended by an exit. (Its number may be that in a
+/// namespace. The word of a robust mutex, whose holder's exit wakes a waiter, has a mark: it is larger.)
 fn joins(code: &mut Assembler, other: Label) {
-    code.load(Double, R1, FP, own::ENTRY);
-    code.load(Double, R2, R1, wait::VALUE);
-    code.load(Word, R3, FP, own::THREAD);
-    code.jump_if(NotEqual, R2, R3, other);
-    code.load(Double, R2, R1, wait::OPERATION);
+    const MOST_THREADS: i32 = 1 << 22;
+    const EXIT: i32 = 60;
+    code.load(Double, R6, FP, own::ENTRY);
+    code.load(Double, R2, R6, wait::OPERATION);
     code.compute_with(And, R2, PRIVATE);
     code.jump_if_with(NotEqual, R2, 0, other);
+    let is_own = code.label();
+    code.load(Word, R2, R6, wait::VALUE);
+    code.load(Word, R3, FP, own::THREAD);
+    code.jump_if(Equal, R2, R3, is_own);
+    code.jump_if_with(Equal, R2, 0, other);
+    code.jump_if_with(Greater, R2, MOST_THREADS, other);
+    code.call(function::TASK);
+    code.copy(R1, R0);
+    code.call(function::USER_REGISTERS);
+    code.load(Double, R1, R0, stack::CALL);
+    code.jump_if_with(NotEqual, R1, EXIT, other);
+    code.place(is_own);
 }
 
-/// At `sys_exit_futex`: adds the wait that has ended.
-pub(crate) fn exit(tables: &Tables) -> Assembler {
+/// At the return from `call`: adds the wait that has ended.
+pub(crate) fn exit(tables: &Tables, call: Call) -> Assembler {
     let mut code = Assembler::default();
     let out = code.label();
     code.copy(R6, R1);
     check_process(&mut code, tables, out);
+    let called = code.label();
+    // Once: all CPUs read the entry.
+    code.load(Double, R1, R0, process::CALLED);
+    code.jump_if_with(NotEqual, R1, 0, called);
+    code.store_constant(Double, R0, process::CALLED, 1);
+    code.place(called);
     look_up(&mut code, &tables.threads, own::THREAD, out);
     code.copy(R7, R0);
     code.store(Double, FP, own::ENTRY, R7);
     code.load(Double, R8, R7, wait::SINCE);
     code.jump_if_with(Equal, R8, 0, out);
     code.store_constant(Double, R7, wait::SINCE, 0);
-    same_call(&mut code, out);
-    outcome(&mut code, out);
+    same_call(&mut code, call, out);
+    outcome(&mut code, call, out);
     code.call(function::TIME);
     code.store(Double, FP, own::NOW, R0);
     code.copy(R1, R0);
@@ -337,6 +316,8 @@ pub(crate) fn exit(tables: &Tables) -> Assembler {
     code.store(Double, FP, own::KEY + key::WAITER, R1);
     code.load(Word, R1, FP, own::THREAD);
     code.store(Word, FP, own::KEY + key::THREAD, R1);
+    code.load(Word, R1, FP, own::PROCESS);
+    code.store(Double, FP, own::KEY + key::PROCESS, R1);
     length(&mut code);
     chain::mark(&mut code);
     add(&mut code, tables);
@@ -347,34 +328,47 @@ pub(crate) fn exit(tables: &Tables) -> Assembler {
 
 /// Jumps to `other` if the call that returns is not the one in the entry at `R7`. (A wait that was in progress when we
 /// came is noted by its thread's state, which may have changed meanwhile.)
-fn same_call(code: &mut Assembler, other: Label) {
+fn same_call(code: &mut Assembler, call: Call, other: Label) {
+    let arguments: &[_] = match call {
+        Call::WaitV => &[(stack::FIRST_ARGUMENT, wait::OPERATION)],
+        Call::Futex | Call::Wait => {
+            &[(stack::FIRST_ARGUMENT, wait::ADDRESS), (stack::SECOND_ARGUMENT, wait::OPERATION)]
+        }
+    };
     code.call(function::TASK);
     code.copy(R1, R0);
     code.call(function::USER_REGISTERS);
-    code.load(Double, R1, R0, stack::FIRST_ARGUMENT);
-    code.load(Double, R2, R7, wait::ADDRESS);
-    code.jump_if(NotEqual, R1, R2, other);
-    code.load(Double, R1, R0, stack::SECOND_ARGUMENT);
-    code.load(Double, R2, R7, wait::OPERATION);
-    code.jump_if(NotEqual, R1, R2, other);
+    for &(argument, noted) in arguments {
+        code.load(Double, R1, R0, argument);
+        code.load(Double, R2, R7, noted);
+        code.jump_if(NotEqual, R1, R2, other);
+    }
 }
 
 /// `R9` = 0 if a wakeup ended the call whose event is at `R6`, [`OTHERWISE`] if time or a signal did. Jumps to
 /// `none` if it did not wait.
-fn outcome(code: &mut Assembler, none: Label) {
-    const RESULT: i16 = 16;
+fn outcome(code: &mut Assembler, call: Call, none: Label) {
     /// ETIMEDOUT, EINTR, and the kernel's own ERESTARTSYS and ERESTART_RESTARTBLOCK.
     const ENDED: [i32; 4] = [-110, -4, -512, -516];
     let (woken, known) = (code.label(), code.label());
-    code.load(Double, R1, R6, RESULT);
-    code.set(R9, 0);
-    code.jump_if_with(Equal, R1, 0, woken);
+    code.load(Double, R2, R6, RESULT);
     code.set(R9, OTHERWISE as i32);
     for result in ENDED {
-        code.jump_if_with(Equal, R1, result, known);
+        code.jump_if_with(Equal, R2, result, known);
     }
-    code.jump(none);
+    code.set(R9, 0);
+    code.jump_if_with(Equal, R2, 0, woken);
+    if call != Call::WaitV {
+        code.jump(none);
+    }
     code.place(woken);
+    if call == Call::WaitV {
+        // The result is the number of a word that was woken.
+        code.jump_if_with(SignedLess, R2, 0, none);
+        code.compute_with(And, R2, 0x7f);
+        code.load(Double, R1, R7, wait::OPERATION);
+        word(code, none);
+    }
     code.place(known);
 }
 
@@ -462,17 +456,4 @@ fn add(code: &mut Assembler, tables: &Tables) {
     code.load(Double, R6, FP, own::WAITED);
     count(code, tables, counter::WAITED);
     code.place(done);
-}
-
-/// At `sched_process_exec`: the process is no longer the program that was attached to.
-pub(crate) fn executed(tables: &Tables) -> Assembler {
-    let mut code = Assembler::default();
-    let out = code.label();
-    check_process(&mut code, tables, out);
-    look_up(&mut code, &tables.target, own::ZERO, out);
-    code.store_constant(Double, R0, 0, 0);
-    code.set(R6, 1);
-    count(&mut code, tables, counter::EXECUTED);
-    end(&mut code, out);
-    code
 }

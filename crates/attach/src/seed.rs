@@ -11,6 +11,8 @@ use std::fs;
 use std::os::unix::fs::FileExt as _;
 
 const FUTEX: u64 = 202;
+const FUTEX_WAITV: u64 = 449;
+const FUTEX_WAIT: u64 = 455;
 const WAITS: [u64; 5] = [0, 6, 9, 11, 13];
 
 /// A blocked futex call.
@@ -27,20 +29,33 @@ impl Call {
     /// What the thread waits in, if it is a futex.
     pub(crate) fn of(pid: u32, tid: u32) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
-        Self::parse(&text)
+        let first_word = |array: u64| {
+            let mut address = [0; 8];
+            let memory = fs::File::open(format!("/proc/{pid}/mem")).ok()?;
+            memory.read_exact_at(&mut address, array.checked_add(8)?).ok()?;
+            Some(u64::from_le_bytes(address))
+        };
+        Self::parse(&text, first_word)
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    /// As the programs in the kernel note it.
+    fn parse(text: &str, first_word: impl FnOnce(u64) -> Option<u64>) -> Option<Self> {
         let mut fields = text.split_ascii_whitespace();
         let number: u64 = fields.next()?.parse().ok()?;
         let rest = fields.map(|field| u64::from_str_radix(field.trim_start_matches("0x"), 16));
         let rest: Vec<u64> = rest.collect::<Result<_, _>>().ok()?;
-        let &[address, operation, value, _, _, _, stack, instruction] = &rest[..] else {
+        let &[first, second, third, _, _, _, stack, instruction] = &rest[..] else {
             return None;
         };
-        let waits = number == FUTEX && WAITS.contains(&(operation & 0x7f));
-        let value = value & u64::from(u32::MAX);
-        waits.then_some(Call { address, operation, value, stack, instruction })
+        let (address, operation, value) = match number {
+            FUTEX if WAITS.contains(&(second & 0x7f)) => {
+                (first, second, third & u64::from(u32::MAX))
+            }
+            FUTEX_WAIT => (first, second, 0),
+            FUTEX_WAITV => (first_word(first)?, first, 0),
+            _ => return None,
+        };
+        Some(Call { address, operation, value, stack, instruction })
     }
 
     /// Its stack. The frame pointer is not known.
@@ -49,7 +64,7 @@ impl Call {
         let mut bytes = vec![0; crate::programs::STACK_BYTES];
         let read = memory.read_at(&mut bytes, self.stack).ok()?;
         bytes.truncate(read);
-        Some(StackTop { registers: [self.instruction, self.stack, 0], bytes })
+        Some(StackTop { process: pid, registers: [self.instruction, self.stack, 0], bytes })
     }
 }
 
@@ -57,6 +72,14 @@ impl Call {
 pub(crate) fn threads(pid: u32) -> Vec<u32> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     tasks.filter_map(|task| task.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// What the process itself calls the thread `tid`: its number in their PID namespace.
+pub(crate) fn own_number(pid: u32, tid: u32) -> u32 {
+    let status = fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).unwrap_or_default();
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    let innermost = numbers.and_then(|numbers| numbers.split_ascii_whitespace().last());
+    innermost.and_then(|number| number.parse().ok()).unwrap_or(tid)
 }
 
 /// The name of a thread.
@@ -81,7 +104,7 @@ pub(crate) fn waiting(tables: &Tables, pid: u32, now_ns: u64) {
             (wait::ADDRESS, call.address),
             (wait::SINCE, now_ns),
             (wait::OPERATION, call.operation),
-            (wait::VALUE, call.value),
+            (wait::VALUE, call.value | u64::from(pid) << 32), // And the process.
         ] {
             let place = usize::from(place.unsigned_abs());
             entry[place..place + 8].copy_from_slice(&value.to_le_bytes());
@@ -103,10 +126,16 @@ mod tests {
         let text = "202 0x7f01 0x80 0x2 0x0 0x0 0x0 0x7ffd00 0x7f5500\n";
         let (stack, instruction) = (0x7ffd00, 0x7f5500);
         let call = Call { address: 0x7f01, operation: 0x80, value: 2, stack, instruction };
-        assert_eq!(Call::parse(text), Some(call));
-        assert_eq!(Call::parse("202 0x7f01 0x81 0x1 0x0 0x0 0x0 0x7ffd00 0x7f5500"), None);
-        assert_eq!(Call::parse("0 0x0 0x80 0x2 0x0 0x0 0x0 0x7ffd00 0x7f5500"), None);
-        assert_eq!(Call::parse("running"), None);
-        assert_eq!(Call::parse("-1 0x7ffd00 0x7f5500"), None);
+        let parse = |text| Call::parse(text, |array| (array == 0x9000).then_some(0x7f02));
+        assert_eq!(parse(text), Some(call));
+        assert_eq!(parse("202 0x7f01 0x81 0x1 0x0 0x0 0x0 0x7ffd00 0x7f5500"), None);
+        assert_eq!(parse("0 0x0 0x80 0x2 0x0 0x0 0x0 0x7ffd00 0x7f5500"), None);
+        assert_eq!(parse("running"), None);
+        assert_eq!(parse("-1 0x7ffd00 0x7f5500"), None);
+        let of_one = Call { operation: 5, value: 0, ..call };
+        assert_eq!(parse("455 0x7f01 0x5 0xf 0x82 0x0 0x0 0x7ffd00 0x7f5500"), Some(of_one));
+        let of_several = Call { address: 0x7f02, operation: 0x9000, value: 0, ..call };
+        assert_eq!(parse("449 0x9000 0x2 0x0 0x0 0x1 0x0 0x7ffd00 0x7f5500"), Some(of_several));
+        assert_eq!(parse("449 0x8000 0x2 0x0 0x0 0x1 0x0 0x7ffd00 0x7f5500"), None);
     }
 }

@@ -10,7 +10,6 @@ use crate::words;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, Module, Unwinder as _};
 use std::collections::HashSet;
-use std::path::Path;
 use uncontended_trace::layout::FRAMES;
 
 /// Unwinds the stacks of one process.
@@ -26,13 +25,19 @@ impl Unwinder {
         Unwinder { unwinder, cache, added: HashSet::new() }
     }
 
+    /// One for a process with the same files.
+    pub(crate) fn forked(&self) -> Self {
+        let (unwinder, added) = (self.unwinder.clone(), self.added.clone());
+        Unwinder { unwinder, cache: CacheX86_64::new(), added }
+    }
+
     /// Reads the tables of the files that are new.
     pub(crate) fn look(&mut self, modules: &Modules) {
         for (&start, module) in &modules.known {
             if !self.added.insert(start) {
                 continue;
             }
-            let Some(mut sections) = Sections::read(Path::new(&module.path)) else { continue };
+            let Some(mut sections) = module.file().and_then(Sections::read) else { continue };
             let info = ExplicitModuleSectionInfo {
                 base_svma: sections.start,
                 text_svma: sections.place(".text"),

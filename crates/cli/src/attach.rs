@@ -27,7 +27,7 @@ use uncontended_trace::setup::{Holds, Setup};
 
 /// How often to look for new stacks, files and ends.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Processes at once: each has tables of 27 MiB in the kernel, and programs that every wakeup of the machine runs.
+/// Processes at once: each has tables of 23 MiB in the kernel, and programs that every wakeup of the machine runs.
 pub(crate) const MOST: usize = 8;
 
 /// A process that is watched.
@@ -71,6 +71,7 @@ pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
         return Ok(());
     }
     let facts = facts(plan, &watched, &seen, started_unix_s);
+    symbols.hold(watched.iter().flat_map(|one| one.attach.files()));
     report(plan, seen, facts, &mut outputs, &mut symbols).map_err(Refusal::from)
 }
 
@@ -135,6 +136,10 @@ fn facts(plan: &Plan, watched: &[Watched], seen: &[Seen], started_unix_s: u64) -
     for (Watched { target, before, .. }, seen) in watched.iter().zip(seen) {
         let pid = target.pid;
         facts.threads.extend(since(before, threads(pid)));
+        let forked = seen.composed.iter().skip(1).map(|composed| composed.process.pid);
+        // Those that executed another program have its figures now.
+        let forked = forked.filter(|pid| !seen.forked.executed.contains(pid));
+        facts.threads.extend(forked.flat_map(threads));
         seen_facts.attached.push(pid);
         add(&mut seen_facts, seen, pid);
         if target.has_ended() {
@@ -142,8 +147,8 @@ fn facts(plan: &Plan, watched: &[Watched], seen: &[Seen], started_unix_s: u64) -
         }
     }
     facts.pid = seen_facts.attached.first().copied();
-    facts.command =
-        seen.first().map(|seen| seen.composed.process.command.clone()).unwrap_or_default();
+    let first = seen.first().and_then(|seen| seen.composed.first());
+    facts.command = first.map(|first| first.process.command.clone()).unwrap_or_default();
     facts.seen = Some(seen_facts);
     facts.wall_ns = wall_ns(seen);
     facts
@@ -167,9 +172,16 @@ pub(crate) fn add(facts: &mut SeenFacts, seen: &Seen, pid: u32) {
     facts.lost_stacks += seen.losses.stacks;
     facts.woken_by_others += seen.woken_by_others;
     facts.missed += seen.losses.missed;
+    facts.summed_ns += seen.summed_ns;
+    facts.rest_ns += seen.rest_ns;
     if seen.has_executed {
         facts.executed.push(pid);
     }
+    facts.forked += seen.forked.count;
+    facts.forked_kept.extend(&seen.forked.kept);
+    facts.forked_executed += seen.forked.executed_count;
+    facts.forked_executed_pids.extend(&seen.forked.executed);
+    facts.forked_unwatched += seen.forked.without_room;
 }
 
 fn wall_ns(all: &[Seen]) -> u64 {
@@ -192,7 +204,8 @@ pub(crate) fn record(start_ns: u64, all: Vec<Seen>) -> Vec<u8> {
         capacity: 0,
         available: 0,
     };
-    let processes: Vec<compose::Composed> = all.into_iter().map(|seen| seen.composed).collect();
+    let processes: Vec<compose::Composed> =
+        all.into_iter().flat_map(|seen| seen.composed).collect();
     compose::record(&setup, &processes)
 }
 

@@ -4,6 +4,7 @@
 //! appears, so that both observers are there. Without frame pointers, so stacks come from copies.
 
 mod common;
+use common::attached::{attach, json, names, row};
 use common::{Folder, compile, status, stderr, stdout, text, unc, unc_run};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -114,41 +115,6 @@ impl Turns {
         self.output.read_to_string(&mut rest).unwrap();
         (rest, self.child.wait().unwrap().code())
     }
-}
-
-/// `unc attach` to a process, once it watches; nothing, with a skip, if it may not.
-fn attach(test: &str, pid: &str, flags: &[&str]) -> Option<(Child, String)> {
-    let mut command = unc();
-    command.args(["attach", "--no-history"]).args(flags).arg(pid);
-    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut first = String::new();
-    let mut errors = BufReader::new(child.stderr.take().unwrap());
-    errors.read_line(&mut first).unwrap();
-    if first.contains("watching") {
-        // The rest of what it says is read aside, so that it is never blocked.
-        std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
-        return Some((child, first));
-    }
-    let refused =
-        ["permission", "kernel", "x86-64", "container"].iter().any(|why| first.contains(why));
-    assert!(refused, "{first}");
-    assert_eq!(child.wait().unwrap().code(), Some(125));
-    uncontended_testkit::skip!(test, "{}", first.trim());
-    None
-}
-
-fn row<'r>(report: &'r Value, address: &str) -> &'r Value {
-    let processes = report["processes"].as_array().unwrap().iter();
-    let mut locks = processes.flat_map(|process| process["locks"].as_array().unwrap());
-    locks.find(|lock| lock["address"] == address).unwrap_or_else(|| panic!("{address}: {report:#}"))
-}
-
-fn names(stack: &Value) -> Vec<&str> {
-    stack.as_array().unwrap().iter().filter_map(|frame| frame["function"].as_str()).collect()
-}
-
-fn json(path: &str) -> Value {
-    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
 /// The same waits, seen by both: they differ by the time before the first and after the last system call of each.

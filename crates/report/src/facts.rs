@@ -106,6 +106,27 @@ pub struct SeenFacts {
     /// Futex calls, of any process, at which the kernel left its programs out.
     #[serde(default)]
     pub missed: u64,
+    /// Waiting that is summed by the innermost functions, since these have too many callers.
+    #[serde(default)]
+    pub summed_ns: u64,
+    /// Waiting without code, since there are too many such functions.
+    #[serde(default)]
+    pub rest_ns: u64,
+    /// Processes that were forked meanwhile, and watched.
+    #[serde(default)]
+    pub forked: u64,
+    /// Those of them that called a futex, or still ran at the end.
+    #[serde(default)]
+    pub forked_kept: Vec<u32>,
+    /// Those of them that executed another program, up to which they were watched.
+    #[serde(default)]
+    pub forked_executed: u64,
+    /// The first of these.
+    #[serde(default)]
+    pub forked_executed_pids: Vec<u32>,
+    /// Processes that were forked meanwhile, and not watched, for lack of room.
+    #[serde(default)]
+    pub forked_unwatched: u64,
 }
 
 /// The calls of one function, or the spans of a name that the program announces.

@@ -131,6 +131,7 @@ fn a_futex_is_a_lock_by_its_functions_and_its_culprit_is_who_woke() {
         "attached to 12 (still running)",
         "90.0 ms until the wakeup, 10.0 ms from it until they ran",
         "Seen by the kernel, from outside",
+        "culprits are the code that woke the waiters",
         "Waits that were in progress when it began",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -152,6 +153,13 @@ fn losses_and_ends_are_told() {
         lost_stacks: 4,
         woken_by_others: 6,
         missed: 7,
+        summed_ns: 8 * MS,
+        rest_ns: 9 * MS,
+        forked: 40,
+        forked_kept: vec![21, 22],
+        forked_executed: 30,
+        forked_executed_pids: (31..40).collect(),
+        forked_unwatched: 10,
     };
     let text =
         terminal::render(&seen(facts), &terminal::Options { width: 400, ..Default::default() });
@@ -162,6 +170,11 @@ fn losses_and_ends_are_told() {
         "counted without code: 4.",
         "whose code is not known: 6.",
         "busy with our tables: 7.",
+        "by the innermost functions alone: 8.00 ms.",
+        "and watched from then on: 40. Of these called a futex, or are still there: 21, 22.",
+        "up to the exec of another program: 31, 32, 33, 34, 35, 36, 37, 38, 22 more.",
+        "and not watched, for lack of room: 10.",
+        "counted without code: 9.00 ms.",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

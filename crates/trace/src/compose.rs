@@ -388,4 +388,20 @@ mod tests {
         assert_eq!(process.stacks[&found.caused[1].stack], [0x20]);
         assert_eq!((found.caused[1].wait, found.caused[1].waits), (160, 2));
     }
+
+    #[test]
+    fn all_entries_of_a_cell_that_have_room_are_read_back() {
+        let lock = LockRecord { unit: 7, kind: kind::FUTEX, ..Default::default() };
+        let thread = ThreadRecord { tid: 12, ..Default::default() };
+        let process =
+            ProcessRecord { locks: vec![lock], threads: vec![thread], ..ProcessRecord::default() };
+        let caused = (1..=ENTRIES as u64).map(|wait| CausedRecord { wait, ..Default::default() });
+        let cell = CellRecord { caused: caused.collect(), ..CellRecord::default() };
+        let composed = Composed { process, cells: vec![vec![(7, cell)]] };
+        let bytes = record(&setup(), &[composed]);
+        let read = reader::read(&bytes).unwrap();
+        let found = read.cell(read.processes[0].threads[0].cells[0]);
+        let waits: Vec<u64> = found.caused.iter().map(|caused| caused.wait).collect();
+        assert_eq!(waits, (1..=ENTRIES as u64).rev().collect::<Vec<_>>());
+    }
 }

@@ -2,6 +2,8 @@
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Atomics of the user's own.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub(crate) mod attached;
+
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 pub(crate) use uncontended_testkit::Folder;

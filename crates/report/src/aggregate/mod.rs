@@ -234,8 +234,8 @@ fn rank_code_first(report: &mut RunReport) {
 
 /// The processes that were running already, if there were some.
 fn attached(seen: SeenFacts) -> Option<AttachedTo> {
-    let SeenFacts { attached: pids, ended, executed, .. } = seen;
-    (!pids.is_empty()).then_some(AttachedTo { pids, ended, executed })
+    let SeenFacts { attached: pids, ended, executed, forked_kept: forked, .. } = seen;
+    (!pids.is_empty()).then_some(AttachedTo { pids, ended, executed, forked })
 }
 
 /// What the record itself lacks.

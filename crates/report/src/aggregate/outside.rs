@@ -4,12 +4,14 @@ use crate::facts::{Facts, SeenFacts};
 use uncontended_figures::{count, duration};
 
 const ALWAYS: &str = "Seen by the kernel, from outside: each wait in a futex call, from its entry to its return. Not seen: \
-    acquisitions that did not wait, how long locks are held, spinning, calls of futex_waitv, and processes that were \
-    forked meanwhile.";
+    acquisitions that did not wait, how long locks are held, and spinning.";
+
+const CULPRITS: &str = "Since holds are not seen, culprits are the code that woke the waiters: of several readers, the \
+    last one; of a queue, the last four that woke each other.";
 
 /// The sentences.
 pub(super) fn unseen(facts: &Facts) -> Vec<String> {
-    let mut unseen = vec![ALWAYS.to_owned()];
+    let mut unseen = vec![ALWAYS.to_owned(), CULPRITS.to_owned()];
     let Some(seen) = &facts.seen else { return unseen };
     if !seen.attached.is_empty() {
         let text = "Waits that were in progress when it began count from then on.";
@@ -19,8 +21,44 @@ pub(super) fn unseen(facts: &Facts) -> Vec<String> {
         let pids = pids(&seen.executed);
         unseen.push(format!("Watched up to the exec of another program: {pids}."));
     }
+    unseen.extend(forks(seen));
     unseen.extend(losses(seen));
     unseen
+}
+
+/// What became of the processes that were forked meanwhile.
+fn forks(seen: &SeenFacts) -> Vec<String> {
+    let mut forks = Vec::new();
+    if seen.forked > 0 {
+        let kept = named(&seen.forked_kept, seen.forked_kept.len() as u64);
+        let kept = if kept.is_empty() { "none".into() } else { kept };
+        let number = count(seen.forked);
+        forks.push(format!("Processes that were forked meanwhile, and watched from then on: {number}. Of these called a futex, or are still there: {kept}."));
+    }
+    if seen.forked_executed > 0 {
+        let pids = named(&seen.forked_executed_pids, seen.forked_executed);
+        forks.push(format!(
+            "Of the forked processes, watched up to the exec of another program: {pids}."
+        ));
+    }
+    if seen.forked_unwatched > 0 {
+        let number = count(seen.forked_unwatched);
+        forks.push(format!(
+            "Processes that were forked meanwhile, and not watched, for lack of room: {number}."
+        ));
+    }
+    forks
+}
+
+/// The first ones of `all` processes.
+fn named(pids: &[u32], all: u64) -> String {
+    const MOST: usize = 8;
+    let mut words: Vec<String> = pids.iter().take(MOST).map(u32::to_string).collect();
+    let others = all.saturating_sub(words.len() as u64);
+    if others > 0 {
+        words.push(format!("{} more", count(others)));
+    }
+    words.join(", ")
 }
 
 fn losses(seen: &SeenFacts) -> Vec<String> {
@@ -33,6 +71,18 @@ fn losses(seen: &SeenFacts) -> Vec<String> {
         let waits = count(seen.lost_stacks);
         lost.push(format!(
             "Waits or wakeups whose stacks found no room, counted without code: {waits}."
+        ));
+    }
+    if seen.summed_ns > 0 {
+        let time = duration(seen.summed_ns);
+        lost.push(format!(
+            "Waiting at locks with too many callers, summed by the innermost functions alone: {time}."
+        ));
+    }
+    if seen.rest_ns > 0 {
+        let time = duration(seen.rest_ns);
+        lost.push(format!(
+            "Waiting at locks with too many such functions, counted without code: {time}."
         ));
     }
     if seen.missed > 0 {

@@ -54,17 +54,35 @@ impl<'a> Stacks<'a> {
         own.or_else(|| self.joined.home(stack))
     }
 
-    /// The frames of a wakeup. A function that ends in one jumps to it, and so has no return address: it comes first.
+    /// The frames of a wakeup. A function that ends in one jumps to it, and so has no return address: it comes first,
+    /// or where the kernel saw the wakeup, after the lock's own functions.
     pub(super) fn wakeup(&mut self, stack: u32) -> Vec<Frame> {
         let mut frames = self.frames(stack);
         let Some(image) = self.image_of(stack) else { return frames };
         let number = std::ptr::from_ref(image);
         let modules = self.modules.get(&number).map(Vec::as_slice).unwrap_or_default();
-        let innermost = image.stacks[&stack].first();
-        let jumped = innermost.and_then(|&at| callee(modules, self.symbols, at));
-        if let Some(jumped) = jumped.filter(|jumped| jumped.module.is_some()) {
-            let called = self.called.get(&number).and_then(Option::as_ref);
-            frames.splice(0..0, renamed(vec![jumped], called));
+        let named = |address: &u64| {
+            self.named.get(&(number, *address)).map(Vec::as_slice).unwrap_or_default()
+        };
+        let is_own = |address: &&u64| named(address).iter().all(|of| self.skipped.contains(of));
+        let addresses = &image.stacks[&stack];
+        let own = addresses.iter().take_while(is_own).count();
+        let inside = addresses[..own].iter().map(|address| named(address).len()).sum();
+        // Of functions without names, that is done.
+        let is_named = |address: &u64| named(address).iter().all(|frame| frame.function.is_some());
+        for (caller, at) in [(0, 0), (own, inside)] {
+            if !addresses[..caller].iter().all(is_named) {
+                break;
+            }
+            let called = addresses.get(caller).and_then(|&at| callee(modules, self.symbols, at));
+            let called = called.filter(|called| called.module.is_some());
+            // The lock's own function was called, and is there.
+            let jumped = called.filter(|called| caller == 0 || !self.skipped.contains(called));
+            if let Some(jumped) = jumped {
+                let called = self.called.get(&number).and_then(Option::as_ref);
+                frames.splice(at..at, renamed(vec![jumped], called));
+                break;
+            }
         }
         frames
     }

@@ -32,6 +32,9 @@ pub struct AttachedTo {
     pub ended: Vec<u32>,
     /// Those that executed another program, up to which they were watched.
     pub executed: Vec<u32>,
+    /// Processes that these forked meanwhile, which called a futex or still ran at the end.
+    #[serde(default)]
+    pub forked: Vec<u32>,
 }
 
 /// The clock behind every time of a run.

@@ -1,0 +1,98 @@
+//! What runs in the kernel when a process that is watched forks, executes another program or ends.
+//!
+//! # Contract
+//! A process that a watched one forks is watched from before its first instruction on, with its parent's ranges of
+//! code. One that executes another program is not watched any more: its code is elsewhere. One that has ended is not,
+//! so that another process may get its number.
+
+use super::{
+    Tables, check_process, count, counter, end, function, look_up, own, process, update, zero,
+};
+use uncontended_sys::bpf::{Assembler, Condition::*, Map, Operation::*, Register::*, Width::*};
+
+/// At `task_newtask`, in the parent, whose event has the number of the new task and the flags of `clone` at `offsets`.
+pub(crate) fn forked(tables: &Tables, offsets: [i16; 2]) -> Assembler {
+    const THREAD: i32 = 0x10000;
+    let mut code = Assembler::default();
+    let (out, full) = (code.label(), code.label());
+    let [pid, flags] = offsets;
+    code.load(Double, R2, R1, flags);
+    code.compute_with(And, R2, THREAD);
+    code.jump_if_with(NotEqual, R2, 0, out);
+    code.load(Word, R6, R1, pid);
+    check_process(&mut code, tables, out);
+    code.store(Word, FP, own::THREAD, R6);
+    code.call(function::TIME);
+    code.copy(R7, R0);
+    zero(&mut code, process::BYTES);
+    code.store_constant(Word, FP, own::VALUE + process::STATE, process::WATCHED as i32);
+    code.load(Word, R1, FP, own::PROCESS);
+    code.store(Word, FP, own::VALUE + process::PARENT, R1);
+    code.store(Double, FP, own::VALUE + process::BEGAN, R7);
+    // Its number may have been another one's.
+    remove(&mut code, &[&tables.processes, &tables.ranges]);
+    code.copy(R3, FP);
+    code.compute_with(Add, R3, i32::from(own::VALUE));
+    update(&mut code, &tables.processes, own::THREAD);
+    code.jump_if_with(NotEqual, R0, 0, full);
+    code.set(R6, 1);
+    count(&mut code, tables, counter::FORKED);
+    look_up(&mut code, &tables.ranges, own::PROCESS, out);
+    code.copy(R3, R0);
+    update(&mut code, &tables.ranges, own::THREAD);
+    code.jump(out);
+    code.place(full);
+    code.set(R6, 1);
+    count(&mut code, tables, counter::PROCESSES);
+    end(&mut code, out);
+    code
+}
+
+/// Removes the entries of the number in [`own::THREAD`].
+fn remove(code: &mut Assembler, maps: &[&Map]) {
+    for map in maps {
+        code.map(R1, map);
+        code.copy(R2, FP);
+        code.compute_with(Add, R2, i32::from(own::THREAD));
+        code.call(function::REMOVE);
+    }
+}
+
+/// At `sched_process_exec`: the process is no longer the program that was watched.
+pub(crate) fn executed(tables: &Tables) -> Assembler {
+    let mut code = Assembler::default();
+    let out = code.label();
+    check_process(&mut code, tables, out);
+    look_up(&mut code, &tables.processes, own::PROCESS, out);
+    code.store_constant(Word, R0, process::STATE, process::EXECUTED as i32);
+    end(&mut code, out);
+    code
+}
+
+/// At `sched_process_free`, whose event has the number of a thread that is gone at `offset`; a process goes with its
+/// first thread, last of all. One of which there is nothing to tell makes room at once, as every thread does: another
+/// one may get its number.
+pub(crate) fn freed(tables: &Tables, offset: i16) -> Assembler {
+    let mut code = Assembler::default();
+    let (out, kept, executed) = (code.label(), code.label(), code.label());
+    code.load(Word, R2, R1, offset);
+    code.store(Word, FP, own::THREAD, R2);
+    remove(&mut code, &[&tables.threads]);
+    look_up(&mut code, &tables.processes, own::THREAD, out);
+    code.copy(R7, R0);
+    code.load(Word, R1, R7, process::STATE);
+    code.jump_if_with(NotEqual, R1, process::WATCHED as i32, executed);
+    code.load(Word, R1, R7, process::PARENT);
+    code.jump_if_with(Equal, R1, 0, kept);
+    code.load(Double, R1, R7, process::CALLED);
+    code.jump_if_with(NotEqual, R1, 0, kept);
+    remove(&mut code, &[&tables.processes, &tables.ranges]);
+    code.jump(out);
+    code.place(kept);
+    code.store_constant(Word, R7, process::STATE, process::GONE as i32);
+    code.place(executed);
+    code.call(function::TIME);
+    code.store(Double, R7, process::ENDED, R0);
+    end(&mut code, out);
+    code
+}

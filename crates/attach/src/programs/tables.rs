@@ -1,0 +1,202 @@
+//! The tables that the programs in the kernel fill, and the places in their keys and values.
+//!
+//! # Contract
+//! [`Tables::new`] makes them: 23 MiB in the kernel. The modules say what is where.
+
+use super::STACK_VALUE;
+use crate::words;
+use std::io;
+use uncontended_sys::bpf::{Kind, Map};
+
+/// Places in an entry of `threads`.
+pub(crate) mod wait {
+    pub(crate) const ADDRESS: i16 = 0;
+    /// When the call began; 0 if the thread is in none.
+    pub(crate) const SINCE: i16 = 8;
+    /// The second argument; of `futex_waitv`, the first.
+    pub(crate) const OPERATION: i16 = 16;
+    /// When it was woken; 0 if it was not.
+    pub(crate) const WOKEN: i16 = 24;
+    /// The waker's stack.
+    pub(crate) const WAKER: i16 = 32;
+    /// What the word was expected to hold, in 32 bits.
+    pub(crate) const VALUE: i16 = 40;
+    /// The thread's process, in 32 bits.
+    pub(crate) const PROCESS: i16 = 44;
+    /// Pairs of the time until which an earlier waker was to blame (0: none) and its stack, the newest first.
+    pub(crate) const EARLIER: i16 = 48;
+    /// How many there are.
+    pub(crate) const EARLIER_WAKERS: i16 = 3;
+    pub(crate) const BYTES: usize = 48 + 16 * EARLIER_WAKERS as usize;
+}
+
+/// Places in a key of `sums`.
+pub(crate) mod key {
+    pub(crate) const ADDRESS: i16 = 0;
+    pub(crate) const WAITER: i16 = 8;
+    pub(crate) const WAKER: i16 = 16;
+    pub(crate) const THREAD: i16 = 24;
+    /// The octave and quarter of the length, and one of [`OTHERWISE`], [`CHAIN`] and [`CHAINED`].
+    pub(crate) const HOW: i16 = 28;
+    /// In 64 bits, the upper half zero.
+    pub(crate) const PROCESS: i16 = 32;
+    pub(crate) const BYTES: usize = 40;
+}
+
+/// In [`key::HOW`]: the wait timed out or was interrupted.
+pub(crate) const OTHERWISE: u32 = 1 << 16;
+/// In [`key::HOW`]: the wait is divided among a chain of wakers, of which this is the last.
+pub(crate) const CHAIN: u32 = 1 << 17;
+/// In [`key::HOW`]: a part of a wait that is counted elsewhere, by the code of one waker of a chain.
+pub(crate) const CHAINED: u32 = 1 << 18;
+/// In place of a waker's stack: a thread of another process.
+pub(crate) const ANOTHER_PROCESS: u64 = 1;
+/// In place of a waker's stack: the end of the thread for which the call waited.
+pub(crate) const JOINED: u64 = 2;
+/// In [`wait::OPERATION`]: only threads of one process use the word.
+pub(crate) const PRIVATE: i32 = 0x80;
+/// Numbers of stacks begin here.
+pub(crate) const FIRST_STACK: u64 = 16;
+
+/// Places in a value of `sums`.
+pub(crate) mod sum {
+    pub(crate) const COUNT: i16 = 0;
+    pub(crate) const TOTAL: i16 = 8;
+    pub(crate) const LONGEST: i16 = 16;
+    /// When the longest ended.
+    pub(crate) const LONGEST_AT: i16 = 24;
+    /// From the wakeups to the returns.
+    pub(crate) const NOT_SCHEDULED: i16 = 32;
+    pub(crate) const BYTES: usize = 40;
+}
+
+/// Places in `counters`.
+pub(crate) mod counter {
+    /// Waits that found no room in `sums`, and their time.
+    pub(crate) const WAITS: i16 = 0;
+    pub(crate) const WAITED: i16 = 8;
+    /// Stacks that found no room.
+    pub(crate) const STACKS: i16 = 16;
+    /// Waits of threads that found no room.
+    pub(crate) const THREADS: i16 = 24;
+    /// Forked processes that are watched, and those that found no room.
+    pub(crate) const FORKED: i16 = 32;
+    pub(crate) const PROCESSES: i16 = 40;
+    pub(crate) const BYTES: usize = 48;
+}
+
+/// Places in an entry of `processes`.
+pub(crate) mod process {
+    /// In 32 bits: [`WATCHED`] or one of the others.
+    pub(crate) const STATE: i16 = 0;
+    /// In 32 bits: the process that forked it; 0 if it ran already.
+    pub(crate) const PARENT: i16 = 4;
+    /// When it was forked.
+    pub(crate) const BEGAN: i16 = 8;
+    /// When it ended; 0 if it has not.
+    pub(crate) const ENDED: i16 = 16;
+    /// Whether one of its futex calls has returned: 0 or 1.
+    pub(crate) const CALLED: i16 = 24;
+    pub(crate) const BYTES: usize = 32;
+    /// States.
+    pub(crate) const WATCHED: u32 = 1;
+    pub(crate) const EXECUTED: u32 = 2;
+    pub(crate) const GONE: u32 = 3;
+}
+
+/// The tables that the programs share with us.
+#[derive(Debug)]
+pub(crate) struct Tables {
+    /// The processes that are or were watched.
+    pub(crate) processes: Map,
+    /// Where the code of each is: start and length of its program, and of all its libraries.
+    pub(crate) ranges: Map,
+    pub(crate) counters: Map,
+    pub(crate) threads: Map,
+    pub(crate) sums: Map,
+    /// The numbers of stacks that were met.
+    pub(super) numbers: Map,
+    /// Copies of stacks that are new. Each is removed when it is read.
+    pub(crate) stacks: Map,
+    pub(super) scratch: Map,
+}
+
+/// Threads that wait.
+const THREADS: u32 = 16 << 10;
+/// Waits that differ in thread, address, stacks or length.
+const SUMS: u32 = 64 << 10;
+/// Stacks.
+const NUMBERS: u32 = 32 << 10;
+/// Stacks that are new between two looks.
+const STACKS: u32 = 1 << 10;
+/// Processes: those that were attached to, and those that they fork.
+const PROCESSES: u32 = 1024;
+
+impl Tables {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Tables {
+            processes: Map::new(Kind::Hash, 4, process::BYTES, PROCESSES)?,
+            ranges: Map::new(Kind::Hash, 4, 32, PROCESSES)?,
+            counters: Map::new(Kind::Array, 4, counter::BYTES, 1)?,
+            threads: Map::new(Kind::Hash, 4, wait::BYTES, THREADS)?,
+            sums: Map::new(Kind::Hash, key::BYTES, sum::BYTES, SUMS)?,
+            numbers: Map::new(Kind::Hash, 8, 8, NUMBERS)?,
+            stacks: Map::new(Kind::Hash, 8, STACK_VALUE, STACKS)?,
+            scratch: Map::new(Kind::ArrayOfCpu, 4, STACK_VALUE, 1)?,
+        })
+    }
+
+    /// Watches a process that runs already.
+    pub(crate) fn watch(&self, pid: u32) {
+        let mut value = [0; process::BYTES];
+        value[0] = process::WATCHED as u8;
+        self.processes.set(&pid.to_le_bytes(), &value, false);
+    }
+
+    /// Says where the code of a process is.
+    pub(crate) fn tell_ranges(&self, pid: u32, ranges: [u64; 4]) {
+        let ranges: Vec<u8> = ranges.into_iter().flat_map(u64::to_le_bytes).collect();
+        self.ranges.set(&pid.to_le_bytes(), &ranges, false);
+    }
+
+    /// Forgets a process that has ended.
+    pub(crate) fn forget(&self, pid: u32) {
+        self.ranges.remove(&pid.to_le_bytes());
+        self.processes.remove(&pid.to_le_bytes());
+    }
+
+    /// The processes that are or were watched, parents before their children.
+    pub(crate) fn processes(&self) -> Vec<State> {
+        let state = |key: Vec<u8>| {
+            let value = self.processes.get(&key)?;
+            let of = |place: i16| words::at(&value, usize::from(place.unsigned_abs()));
+            let half = |place: i16| words::half_at(&value, usize::from(place.unsigned_abs()));
+            Some(State {
+                pid: words::half_at(&key, 0),
+                parent: half(process::PARENT),
+                began_ns: of(process::BEGAN),
+                ended_ns: of(process::ENDED),
+                has_executed: half(process::STATE) == process::EXECUTED,
+                has_called: of(process::CALLED) != 0,
+            })
+        };
+        let mut all: Vec<State> = self.processes.keys().into_iter().filter_map(state).collect();
+        all.sort_by_key(|state| state.began_ns);
+        all
+    }
+}
+
+/// What became of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) pid: u32,
+    /// The process that forked it; 0 if it ran already.
+    pub(crate) parent: u32,
+    /// When it was forked; 0 if it ran already.
+    pub(crate) began_ns: u64,
+    /// When it ended; 0 if it has not.
+    pub(crate) ended_ns: u64,
+    pub(crate) has_executed: bool,
+    /// Whether one of its futex calls has returned.
+    pub(crate) has_called: bool,
+}
