@@ -61,13 +61,7 @@ fn said(report: &RunReport, culprit: &Blamed) -> String {
 
 fn most_waiting(report: &RunReport, culprit: &Blamed) -> String {
     let threads = percent(culprit.wait_ns as f64 / lived_ns(report).max(1) as f64);
-    let gain = culprit.gain_at_most_ns.map_or_else(String::new, |ns| {
-        format!(
-            ", though the run would hardly be shorter ({} at most)",
-            percent(ns as f64 / report.wall_ns.max(1) as f64)
-        )
-    });
-    format!("Most waiting: {}: {threads} of the threads' time{gain}", said(report, culprit))
+    format!("Most waiting: {}: {threads} of the threads' time", said(report, culprit))
 }
 
 fn little(report: &RunReport) -> String {
