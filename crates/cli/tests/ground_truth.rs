@@ -271,7 +271,7 @@ macro_rules! programs {
 programs! {
     address_reuse annotated barger barrier_rounds blame_convoy blame_dies blame_gives_up blame_many_places
     blame_one_long blame_rwlock blame_rwlock_timed blame_signals blame_turns blame_two_holders blame_wrapped c11
-    cancelled_in_semaphore cancelled_mid_wait conditions constructor_waits coroutine fork_held fork_in_wait
+    cancelled_in_semaphore cancelled_mid_wait computes conditions constructor_waits coroutine fork_held fork_in_wait
     forked_bare free_but_off_cpu full_record futex held_for_life holder_sleeps late_destructors many many_keys
     no_frame_information own_close own_malloc parked_workers passed_on plugin quiet_release readers_starve_writer
     same_results sandbox semaphore_lock semaphore_pool signal_handler_locks signal_jumps_out signal_many_locks

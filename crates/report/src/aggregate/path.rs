@@ -27,6 +27,9 @@ const MOST: usize = 20;
 /// Code to blame: what it did, and the line.
 type Code = (BlamedKind, Option<Frame>);
 
+/// The number of threads that took no lock that is seen, in place of the kernel's.
+const UNSEEN: u32 = 0;
+
 /// What is known of the time of a process's threads.
 pub(super) struct Known {
     pid: u32,
@@ -64,11 +67,13 @@ pub(super) fn known(
             holds: Vec::new(),
         });
     }
+    logs.add_unseen(&mut history);
     let mut codes = HashMap::new();
     let held = Holds { logs, rows }.add(&mut history, &mut codes, (sites, stacks));
     history.add_barging(held);
     let steps = last.map(|last| walk(&history, 0, last)).unwrap_or_default();
-    let tids = image.threads.iter().map(|thread| thread.tid).collect();
+    let tids = image.threads.iter().map(|thread| thread.tid);
+    let tids = tids.chain(std::iter::repeat(UNSEEN)).take(history.threads.len()).collect();
     let images = record.processes.iter().filter(|other| other.pid == image.pid);
     let first_ns = images.map(|image| record.ns_at(image.start_ticks)).min().unwrap_or(0);
     Known { pid: image.pid, first_ns, tids, history, last, steps, codes }
@@ -165,6 +170,24 @@ impl<'a> Logs<'a> {
         let over = thread.log.waits().filter(|wait| self.is_over(wait));
         let ended = over.filter_map(|wait| Some((wait.ended, self.ended(wait)?)));
         ended.map(|(at, (by, end))| (self.ns(at), by, self.ns(end))).collect()
+    }
+
+    /// Adds the threads that were joined and took no lock that is seen: all that is known of each is that it ran while
+    /// another thread waited for its end.
+    fn add_unseen(&self, history: &mut History) {
+        let handles: HashSet<u64> = self.image.threads.iter().map(|of| of.handle).collect();
+        for (joiner, thread) in self.image.threads.iter().enumerate() {
+            let joins = thread.log.waits().filter(|wait| wait.what == logged::JOIN);
+            for join in joins.filter(|join| join.joined != 0 && !handles.contains(&join.joined)) {
+                let (start, end) = (self.ns(join.began), self.ns(join.ended));
+                let fresh = history.threads.len();
+                let mut waits = history.threads[joiner].waits.iter_mut();
+                let Some(wait) = waits.find(|wait| wait.began == start) else { continue };
+                wait.by = Some((fresh, end));
+                let creator = Some(joiner);
+                history.threads.push(Thread { start, creator, ..Thread::default() });
+            }
+        }
     }
 
     /// The waits of a thread that do not overlap an earlier one. Those that continue one which timed out are one wait.
@@ -406,8 +429,12 @@ impl Known {
     fn taken(&self, (_, until): (usize, u64), process: &Process) -> PathTaken {
         let by_tid = process.threads.iter().map(|figures| (figures.tid, figures));
         let by_tid: Figures<'_> = by_tid.collect();
-        let asleep: Vec<f64> =
-            (0..self.tids.len()).map(|thread| self.asleep(thread, &by_tid)).collect();
+        let unseen = self.asleep_unseen(process);
+        let asleep = |thread: usize| match self.tids[thread] {
+            UNSEEN => unseen,
+            _ => self.asleep(thread, &by_tid),
+        };
+        let asleep: Vec<f64> = (0..self.tids.len()).map(asleep).collect();
         // Sequences of holds are no threads of the program: they have none.
         let share = |thread: usize| asleep.get(thread).copied().unwrap_or(0.0);
         let own = self.steps.iter().filter(|step| step.what == What::Own);
@@ -425,6 +452,19 @@ impl Known {
             handovers: handovers.count() as u64,
             unknown_ns: length(&self.steps, |what| what == What::Unknown),
         }
+    }
+
+    /// The same share of the path's time in threads that took no lock that is seen: what of it they neither ran nor
+    /// wanted a CPU.
+    fn asleep_unseen(&self, process: &Process) -> f64 {
+        let unseen = process.threads.iter().filter(|figures| !self.tids.contains(&figures.tid));
+        let ran = unseen.flat_map(|figures| [figures.cpu_ns, figures.runnable_ns]);
+        let ran_ns = super::sum(ran.flatten());
+        let is_unseen =
+            |step: &&Step| step.what == What::Own && self.tids.get(step.thread) == Some(&UNSEEN);
+        let steps = self.steps.iter().filter(is_unseen);
+        let own_ns = super::sum(steps.map(|step| step.to - step.from));
+        1.0 - (ran_ns as f64 / own_ns.max(1) as f64).min(1.0)
     }
 
     /// The share of a thread's own time in which it slept or waited for input, outside the locks to blame; 0 if that
