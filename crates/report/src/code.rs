@@ -129,7 +129,7 @@ const TAKES_INTERPRETER: [&str; 4] =
     ["take_gil", "PyEval_RestoreThread", "PyEval_Acquire*", "PyGILState_Ensure"];
 
 /// Parts of the names of functions that tell what a futex is used for.
-const LIKE: [(&str, Like); 15] = [
+const LIKE: [(&str, Like); 13] = [
     ("*condvar*", Like::Condition),
     ("*cond_*", Like::Condition),
     ("*waitcondition*", Like::Condition),
@@ -142,8 +142,6 @@ const LIKE: [(&str, Like); 15] = [
     ("gomp_critical*", Like::Mutex),
     ("omp_set_*lock*", Like::Mutex),
     ("__kmpc_critical*", Like::Mutex),
-    ("gomp_*", Like::Condition),
-    ("__kmp*", Like::Condition),
     ("*semaphore*", Like::Semaphore),
     // Locks park threads too, so this comes last.
     ("*park*", Like::Condition),

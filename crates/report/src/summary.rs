@@ -1,19 +1,21 @@
 //! The report in a line, below its header: what there is to gain, if anything.
 //!
 //! # Contract
-//! It says what the findings and the culprits say, and decides nothing itself: a gain as it is ranked, else the most
-//! waiting of which there is a finding, else that there is little to gain. Nothing is said of a run with deadlocks and
-//! hangs, which come first anyway, of one of which nothing or only a part was seen, and of a report on a part
+//! It says what the findings and the culprits say: a gain as it is ranked, else the most waiting of which there is a
+//! finding or that is as much as one needs, else that there is little to gain. Nothing is said of a run with deadlocks
+//! and hangs, which come first anyway, of one of which nothing or only a part was seen, and of a report on a part
 //! (`--only`).
 //! # Evidence
 //! `tests/summary.rs`.
 
+use crate::aggregate::scripts::has_own_locks;
 use crate::aggregate::sum;
 use crate::findings::MATERIAL_SHARE;
 use crate::hangs;
 use crate::rows::place;
-use crate::run::{Blamed, GAINS, Lock, RunReport};
+use crate::run::{Blamed, Class, GAINS, Lock, Process, RunReport};
 use crate::terminal::{shown, unranked, words};
+use std::collections::HashSet;
 use uncontended_figures::percent;
 
 /// The sentence, without a full stop.
@@ -27,22 +29,31 @@ pub(crate) fn summary(report: &RunReport) -> Option<String> {
     if let Some((culprit, gain)) = first.and_then(|of| Some((of, report.of_path(of)[0]?)))
         && gain >= GAINS
     {
+        let of_run = percent(gain);
         return Some(format!(
-            "Most to gain: {}: at most {} of the run",
-            said(report, culprit),
-            percent(gain)
+            "Most to gain: {}: an estimated {of_run} of the run, unless its length is fixed",
+            said(report, culprit)
         ));
     }
+    // What is of unknown class may be worth a change.
+    let unknown_ns = waited_ns(report, |lock| lock.class == Class::Unknown);
+    let is_known = unranked(report).is_none();
+    let first = first.filter(|culprit| is_known || culprit.wait_ns >= unknown_ns);
     let found = || report.findings.iter().find_map(|finding| finding.lock);
     match (first, found()) {
-        (Some(culprit), Some(_)) => Some(most_waiting(report, culprit)),
+        (Some(culprit), found) if found.is_some() || share(report, culprit) >= MATERIAL_SHARE => {
+            let of_threads = percent(share(report, culprit));
+            Some(format!(
+                "Most waiting: {}: {of_threads} of the threads' time",
+                said(report, culprit)
+            ))
+        }
         (None, Some(id)) => {
             let lock = locks(report).find(|lock| lock.id == id)?;
             Some(format!("Most to look at: lock #{id} ({}), finding 1", place(lock)))
         }
-        // What is of unknown class may be worth a change.
-        (_, None) if unranked(report).is_some() => None,
-        (_, None) => Some(little(report)),
+        _ if !is_known || has_own_locks(&report.coverage) => None,
+        _ => Some(little(report)),
     }
 }
 
@@ -59,26 +70,38 @@ fn said(report: &RunReport, culprit: &Blamed) -> String {
     words(report, culprit).join(" ")
 }
 
-fn most_waiting(report: &RunReport, culprit: &Blamed) -> String {
-    let threads = percent(culprit.wait_ns as f64 / lived_ns(report).max(1) as f64);
-    format!("Most waiting: {}: {threads} of the threads' time", said(report, culprit))
+/// What a culprit's waiting is of the time of the threads that had its locks.
+fn share(report: &RunReport, culprit: &Blamed) -> f64 {
+    let is_its = |lock: &Lock| culprit.locks.contains(&lock.id);
+    culprit.wait_ns as f64 / lived_ns(report, is_its).max(1) as f64
+}
+
+fn waited_ns(report: &RunReport, is: impl Fn(&Lock) -> bool) -> u64 {
+    let of = locks(report).filter(|lock| is(lock));
+    sum(of.filter_map(|lock| Some(lock.wait_ns.as_ref()?.total)))
 }
 
 fn little(report: &RunReport) -> String {
-    let waited = locks(report).filter(|lock| lock.class.is_caused_by_holders());
-    let waited = sum(waited.filter_map(|lock| Some(lock.wait_ns.as_ref()?.total)));
-    match waited {
-        0 => "Nothing to gain from locks: no thread waited for one that was seen".to_owned(),
-        ns => {
-            let share = ns as f64 / lived_ns(report).max(1) as f64;
-            let said =
-                if share < MATERIAL_SHARE { "Little to gain from locks" } else { "No finding" };
-            format!("{said}: waiting for locks is {} of the threads' time", percent(share))
-        }
+    let is_lock = |lock: &Lock| lock.class.is_caused_by_holders() && lock.wait_ns.is_some();
+    let wait_ns = waited_ns(report, is_lock);
+    if wait_ns == 0 {
+        let why = match waited_ns(report, |_| true) {
+            0 => "no thread waited for one that was seen",
+            _ => "threads waited for work, a turn or an event, not for each other",
+        };
+        return format!("Nothing to gain from locks: {why}");
     }
+    let share = wait_ns as f64 / lived_ns(report, is_lock).max(1) as f64;
+    let said = if share < MATERIAL_SHARE { "Little to gain from locks" } else { "No finding" };
+    format!("{said}: waiting for locks is {} of the threads' time", percent(share))
 }
 
-/// The time of all threads.
-fn lived_ns(report: &RunReport) -> u64 {
-    sum(report.processes.iter().map(|process| process.lived_ns(report.wall_ns)))
+/// The time of all threads of the processes that have such locks.
+fn lived_ns(report: &RunReport, is: impl Fn(&Lock) -> bool) -> u64 {
+    let of = locks(report).filter(|lock| is(lock));
+    let shared: HashSet<u32> = of.flat_map(|lock| &lock.processes).copied().collect();
+    let has = |process: &&Process| {
+        shared.contains(&process.pid) || process.locks.iter().any(&is)
+    };
+    sum(report.processes.iter().filter(has).map(|process| process.lived_ns(report.wall_ns)))
 }

@@ -389,7 +389,7 @@ fn a_semaphore_made_of_a_futex_is_a_lock_if_those_who_post_it_have_taken_it() {
         (&[(80, 1), (20, 2)][..], Class::Contention, Class::Contention),
         (&[(79, 1), (21, 2)], Class::Unknown, Class::Contention),
         (&[(6, 1), (94, 2)], Class::Unknown, Class::Contention),
-        (&[(5, 1), (95, 2)], Class::Queue, Class::Unknown),
+        (&[(5, 1), (95, 2)], Class::Unknown, Class::Unknown),
         (&[], Class::Unknown, Class::Unknown),
     ] {
         for (poster, class) in [("post", other), ("work", same)] {

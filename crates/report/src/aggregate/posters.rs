@@ -1,10 +1,11 @@
 //! Semaphores that are made of futexes (C++20's): whether the threads that post one have taken it.
 //!
 //! # Contract
-//! A semaphore is a lock if the threads that end its waiting take it themselves, and a signal if they never do. That a
-//! thread took it is seen if it waited for it: one that always finds it free is missed, so of a mixture, it is a lock
-//! if the functions that post it are those that wait for it. C++20's release wakes all waiters, so the number that a
-//! call wakes tells nothing. Logs without the waits leave it open ([`Class::Unknown`]).
+//! A semaphore is a lock if the threads that end its waiting take it themselves. That a thread took it is seen if it
+//! waited for it: one that always finds it free is missed, so of a mixture, it is a lock if the functions that post it
+//! are those that wait for it. Where none of the threads that post it has waited for it, it may be a signal, or a lock
+//! whose holder finds it free: that is left open ([`Class::Unknown`]). C++20's release wakes all waiters, so the number
+//! that a call wakes tells nothing.
 //! # Evidence
 //! `tests/nature.rs`; `crates/cli/tests/semaphores.rs`.
 
@@ -16,7 +17,7 @@ use uncontended_trace::reader::{CellRecord, ThreadRecord};
 
 /// It is a lock if threads that take it ended at least this share of the waiting, or functions that take it.
 const MOSTLY: f64 = 0.8;
-/// It is a signal if they ended at most this share: a thread may have waited for a signal that it gives later.
+/// If they ended no more than this share, one may have waited for a signal that it gave later.
 const HARDLY: f64 = 0.05;
 
 /// What the semaphore with this number is, by the logs of the threads that waited for it and the code that woke them.
@@ -30,10 +31,9 @@ pub(super) fn class(
         return Class::Contention;
     }
     let is_in_its_code = in_its_code(cells, stacks) >= MOSTLY;
-    match is_in_its_code {
-        true if by_takers > HARDLY => Class::Contention,
-        false if by_takers <= HARDLY => Class::Queue,
-        _ => Class::Unknown,
+    match is_in_its_code && by_takers > HARDLY {
+        true => Class::Contention,
+        false => Class::Unknown,
     }
 }
 

@@ -75,7 +75,9 @@ pub fn none(report: &RunReport) -> String {
 fn gain(report: &RunReport) -> Option<String> {
     let gain_ns = shown(report).next()?.gain_at_most_ns?;
     let share = percent(gain_ns as f64 / report.wall_ns.max(1) as f64);
-    Some(format!("; without what the first culprit does, the run would be {share} shorter at most"))
+    Some(format!(
+        "; without what the first culprit does, the run would be an estimated {share} shorter"
+    ))
 }
 
 /// The share of the threads' time from which waiting for work is worth a word.

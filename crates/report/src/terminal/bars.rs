@@ -1,9 +1,9 @@
 //! Where the time of a thread went, as a bar of characters.
 //!
 //! # Contract
-//! A bar is as long as the thread's life, or as the sum of its parts if that is longer: a wait may contain time on a
-//! CPU. What no part explains is left blank. Parts are rounded so that their sum is that of the whole; one that was not
-//! measured has no cells.
+//! A bar is as long as the thread's life, or as the sum of its parts if that is longer: a wait may contain time on
+//! a CPU. Of a thread of which only its time on CPUs is known, there is none. What no part explains is left blank.
+//! Parts are rounded so that their sum is that of the whole; one that was not measured has no cells.
 
 use crate::run::Thread;
 
@@ -52,6 +52,9 @@ pub(super) fn bar(thread: &Thread, utf8: bool) -> String {
         of(thread.held_up_ns()).saturating_add(stuck_ns),
         crate::aggregate::sum(waited),
     ];
+    if thread.lived_ns.is_none() && parts[3] == 0 && parts[4] == 0 {
+        return String::new();
+    }
     let cells = cells(parts.map(|ns| ns as f64), of(thread.lived_ns) as f64);
     let drawn = PARTS.iter().zip(cells);
     drawn.map(|(part, cells)| part.char(utf8).to_string().repeat(cells)).collect()
@@ -100,6 +103,7 @@ mod tests {
             (Thread { user_ns: None, system_ns: None, ..thread() }, "███░×××", "###-xxx"),
             (Thread::default(), "", ""),
             // A wait that was spent spinning counts twice.
+            (Thread { lived_ns: None, cpu_ns: Some(9), ..Thread::default() }, "", ""),
             (Thread { lived_ns: Some(500), ..thread() }, "███▓░░××××", "###=--xxxx"),
         ] {
             assert_eq!(bar(&thread, true).chars().count(), expected.chars().count());

@@ -183,8 +183,9 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
     shown(report).next()?;
     if report.ranked_by == RankedBy::Gain {
         return Some(
-            "Gains are upper bounds, estimated for holds that take no time and events in the same order. A run of fixed \
-             length, or of threads that run until a flag is set, gains nothing."
+            "Gains are estimates: what the run would be shorter by if the holds that threads waited for took no time, in the \
+             same order. Holds that none waited for may add to them (--all-holds). A run of fixed length, or of threads \
+             that run until a flag is set, gains nothing."
                 .into(),
         );
     }
