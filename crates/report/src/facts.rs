@@ -45,6 +45,9 @@ pub struct Facts {
     pub cost_ns_per_pair: Option<f64>,
     /// Why the program could not be observed, if its file shows that.
     pub unobserved: Option<String>,
+    /// Whether it uses an OpenMP runtime whose waits only the kernel sees, and that did not watch.
+    #[serde(default)]
+    pub openmp_unseen: bool,
     /// Futex waiting as the kernel saw it; needs root.
     pub futex: Option<FutexFacts>,
     /// The load whose end ended the program.

@@ -100,8 +100,6 @@ fn little(report: &RunReport) -> String {
 fn lived_ns(report: &RunReport, is: impl Fn(&Lock) -> bool) -> u64 {
     let of = locks(report).filter(|lock| is(lock));
     let shared: HashSet<u32> = of.flat_map(|lock| &lock.processes).copied().collect();
-    let has = |process: &&Process| {
-        shared.contains(&process.pid) || process.locks.iter().any(&is)
-    };
+    let has = |process: &&Process| shared.contains(&process.pid) || process.locks.iter().any(&is);
     sum(report.processes.iter().filter(has).map(|process| process.lived_ns(report.wall_ns)))
 }

@@ -132,6 +132,7 @@ impl Run<'_> {
             threads: threads.facts(),
             cost_ns_per_pair,
             skip_frames: plan.view.skip_frames.clone(),
+            openmp_unseen: watches.openmp_unseen,
             unobserved: obstacle
                 .filter(|_| seen.is_none())
                 .map(|obstacle| obstacle.reason().into()),

@@ -85,7 +85,7 @@ fn of_openmp(name: &str) -> Option<Attach> {
 }
 
 /// Whether the program in `path` is linked with gcc's OpenMP runtime.
-fn has_runtime(path: &Path) -> bool {
+pub(super) fn has_runtime(path: &Path) -> bool {
     let names = || {
         let cache = object::ReadCache::new(std::fs::File::open(path).ok()?);
         let program = object::File::parse(&cache).ok()?;

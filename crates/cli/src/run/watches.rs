@@ -2,6 +2,7 @@
 
 use super::futex::FutexWatch;
 use super::plan::Plan;
+use super::source;
 use super::spans::SpanWatch;
 use std::path::Path;
 use std::time::Duration;
@@ -20,6 +21,8 @@ pub(crate) struct Watches {
     spans: Option<SpanWatch>,
     /// All futex waits of a program into which the observer cannot be loaded.
     outside: Option<Attach>,
+    /// Whether it is linked with an OpenMP runtime whose waits are not seen so.
+    pub(crate) openmp_unseen: bool,
     /// Whether recording has begun.
     has_begun: bool,
 }
@@ -37,7 +40,9 @@ impl Watches {
         let spans = plan.span.as_ref().map(|function| SpanWatch::open(function, program));
         let wants_share = plan.wants_report() && outside.is_none();
         let futexes = wants_share.then(FutexWatch::open).and_then(Result::ok);
-        Ok(Watches { futexes, spans: spans.transpose()?, outside, has_begun: false })
+        let openmp_unseen = outside.is_none() && source::has_runtime(program);
+        let spans = spans.transpose()?;
+        Ok(Watches { futexes, spans, outside, openmp_unseen, has_begun: false })
     }
 
     /// Recording of the process `pid` begins: from outside, if that is the way.

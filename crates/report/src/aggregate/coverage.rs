@@ -30,6 +30,9 @@ pub(super) struct Gaps {
     pub(super) symbols_mismatch: Vec<SymbolsMismatch>,
 }
 
+const OPENMP: &str = "OpenMP's runtime (libgomp) waits by system calls of its own, which were not seen. As root, the kernel sees \
+    them (--source kernel).";
+
 const ALWAYS: &str = "Not seen: locks inside glibc (stdio, malloc, the loader), spinning that is compiled into the program, \
     futex calls that bypass the C library's syscall(), Go's runtime, statically linked programs.";
 
@@ -111,6 +114,7 @@ pub(super) fn coverage(
     unseen.extend(symbols_mismatch(&gaps.symbols_mismatch));
     unseen.extend(unnamed(processes, &gaps.symbols_mismatch));
     unseen.extend(scripts(record, processes));
+    unseen.extend(facts.openmp_unseen.then(|| OPENMP.to_owned()));
     let share = match &facts.futex {
         Some(futex) => {
             unseen.extend(futex_gaps(futex));
