@@ -95,7 +95,10 @@ pub const TERMS: &[Group] = &[
                 "taken",
                 "all acquisitions; – where only waits are seen (locks made of futexes, as Rust's and C++20's)",
             ),
-            ("blocked", "the share of calls that did not get the lock at the first try"),
+            (
+                "blocked",
+                "the share of calls that had to wait; tries that failed are not among them (JSON: try_failed)",
+            ),
             (
                 "slept",
                 "the share of those in which the thread slept in the kernel: it gave up its CPU of its own accord; others got the lock while they were still awake",
