@@ -62,6 +62,18 @@ fn without_utf_8_all_of_a_report_is_ascii() {
     assert!(columns(&text) <= Some(100));
 }
 
+/// Where the rows have all that the kernel counted, its own list would only say it again, with fewer names.
+#[test]
+fn the_kernel_s_sites_are_listed_where_rows_lack_waiting() {
+    let mut report = run(&["program"]);
+    report.coverage.futex_sites = vec![FutexSite { stack: vec![], waits: 3, total_ns: MS }];
+    let mut says = |share| {
+        report.coverage.futex_share_unaccounted = Some(share);
+        render(&report, &plain()).contains("kernel: 1.00 ms of futex waiting in 3 waits")
+    };
+    assert!(says(0.01) && !says(0.01f64.next_down()));
+}
+
 #[test]
 fn a_run_without_waits_says_so() {
     let mut report = run(&["program"]);

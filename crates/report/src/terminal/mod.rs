@@ -195,7 +195,9 @@ fn coverage(report: &RunReport, options: &Options, paint: Paint) -> String {
     if let Some(share) = coverage.futex_share_unaccounted {
         text.push_str(&wrap(&futex_waiting(share), "  · ", options.width));
     }
-    text.push_str(&worst::futex_sites(report, options));
+    if coverage.futex_share_unaccounted.is_some_and(|share| share >= LISTED) {
+        text.push_str(&worst::futex_sites(report, options));
+    }
     if let Some(order) = &report.lock_order {
         text.push_str(&wrap(&seen(order), "  · ", options.width));
     }
@@ -203,10 +205,13 @@ fn coverage(report: &RunReport, options: &Options, paint: Paint) -> String {
     text
 }
 
+/// From this share on that no row contains, the kernel's sites are listed, seen or not: they may tell whose it is.
+const LISTED: f64 = 0.01;
+
 /// How much of all futex waiting no row contains, in a sentence.
 pub(crate) fn futex_waiting(unaccounted: f64) -> String {
     match figures::percent(unaccounted).as_str() {
-        "0 %" => "The rows above cover all futex waiting that the kernel counted.".to_owned(),
+        "0 %" => "All futex waiting that the kernel counted is in the rows above, or was for a thread's end.".to_owned(),
         share => {
             format!(
                 "Of all futex waiting that the kernel counted, {share} is in none of the rows above."
