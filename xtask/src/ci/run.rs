@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! Steps run one after the other, in order, and what they say appears as it comes. From the first step on that is
-//! aside, those run in a second lane, at low priority, and what each said appears when it has ended.
+//! aside, those run in a second lane, at a lower priority, and what each said appears when it has ended.
 
 use super::needs::WORDS;
 use super::step::{Need, Step};
@@ -43,7 +43,7 @@ fn lane(root: &Path, steps: Vec<Step>, began: Instant, is_main: bool) -> Vec<Ran
         let title = format!("\n== {name} [{}s] ==\n", began.elapsed().as_secs());
         let (hear, script): (Hear, _) = match is_main {
             true => (say, script),
-            false => (|_| {}, format!("renice -n 19 $$ >/dev/null\n{script}")),
+            false => (|_| {}, format!("renice -n 5 $$ >/dev/null\n{script}")),
         };
         hear(title.as_bytes());
         let mut said = Vec::new();

@@ -104,7 +104,7 @@ fn explored(root: &Path) -> Result<Vec<Step>, String> {
         })
         .collect();
     // Its tests have just passed as they are.
-    steps.push(step("mutants", 12, "cargo run -q -p xtask -- mutants --held"));
+    steps.push(step("mutants", 20, "cargo run -q -p xtask -- mutants --held"));
     steps.push(step(
         "checker at depth",
         10,
@@ -161,7 +161,7 @@ fn interpreted() -> Vec<Step> {
         let model = if borrows.is_empty() { "stacked" } else { "tree" };
         step(
             format!("Miri on {package} ({model} borrows)"),
-            25,
+            40,
             format!(
                 r#"MIRIFLAGS="-Zmiri-disable-isolation {leaks} {borrows}" cargo +nightly miri test -p uncontended-{package} {what}"#
             ),
