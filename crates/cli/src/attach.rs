@@ -55,6 +55,7 @@ pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
     }
     if !plan.quiet {
         tell_begin(pids, plan.limit);
+        watched.targets.iter().filter(|target| target.is_stopped).for_each(tell_stopped);
     }
     let mut symbols = ElfSymbols::new(&plan.view.debug_dirs);
     watch(&mut watched, &signals, plan, |watched| {
@@ -82,11 +83,11 @@ impl Watched {
         self.figures.look(&self.attach.watched(), at_once);
     }
 
-    /// Whether none of the processes runs any more, as it was.
-    fn has_ended(&self) -> bool {
+    /// Once none of the processes runs any more, as it was: those that they forked and that run.
+    fn left(&self) -> Option<Vec<u32>> {
         let executed = self.attach.executed();
         let is_over = |target: &Target| target.has_ended() || executed.contains(&target.pid);
-        self.targets.iter().all(is_over)
+        self.targets.iter().all(is_over).then(|| self.attach.running())
     }
 }
 
@@ -103,6 +104,25 @@ fn tell_begin(pids: &[u32], limit: Option<Duration>) {
     crate::console::tell(&line);
 }
 
+fn tell_stopped(target: &Target) {
+    let pid = target.pid;
+    let line = format!("unc: {pid} is stopped (state T): it runs after `kill -CONT {pid}`\n");
+    crate::console::tell(&line);
+}
+
+fn tell_left(left: &[u32]) {
+    const MOST: usize = 8;
+    let mut pids: Vec<String> = left.iter().take(MOST).map(u32::to_string).collect();
+    if left.len() > MOST {
+        pids.push(format!("{} more", left.len() - MOST));
+    }
+    let line = format!(
+        "unc: the program has ended; processes that it forked run on, and are watched on: {}\n",
+        pids.join(", ")
+    );
+    crate::console::tell(&line);
+}
+
 const CHILD: i32 = 17;
 
 /// Looks from time to time, until the end. `so_far` is called for each report that is due, and for SIGUSR1.
@@ -115,6 +135,7 @@ fn watch(
     let start = Instant::now();
     let end = plan.limit.map(|limit| start + limit);
     let mut reports = Reports::new(plan.every, start);
+    let mut has_told = false;
     loop {
         let now = Instant::now();
         let wake = [end, reports.next()].into_iter().flatten().min();
@@ -136,8 +157,13 @@ fn watch(
                 reports.made(began, Instant::now());
             }
         }
-        if watched.has_ended() {
-            return;
+        match watched.left() {
+            Some(left) if left.is_empty() => return,
+            Some(left) if !has_told && !plan.quiet => {
+                tell_left(&left);
+                has_told = true;
+            }
+            _ => {}
         }
     }
 }
@@ -146,9 +172,14 @@ fn watch(
 fn facts(plan: &Plan, watched: &Watched, seen: &Seen, started_unix_s: u64) -> Facts {
     let targets = &watched.targets;
     let ended = targets.iter().filter(|target| target.has_ended());
+    let stopped = targets.iter().filter(|target| target.is_stopped);
+    let children = targets.iter().flat_map(|target| target.children.iter().copied());
+    let is_named = |pid| targets.iter().any(|target| target.pid == pid);
     let seen_facts = SeenFacts {
         attached: targets.iter().map(|target| target.pid).collect(),
         ended: ended.map(|target| target.pid).collect(),
+        children: children.filter(|&pid| !is_named(pid)).collect(),
+        stopped: stopped.map(|target| target.pid).collect(),
         ..facts_of(seen)
     };
     let shown = |pid| seen.composed.iter().any(|composed| composed.process.pid == pid);

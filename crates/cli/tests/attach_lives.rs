@@ -2,7 +2,7 @@
 //! come and go, processes that end first.
 
 mod common;
-use common::attached::{attach, json, watched};
+use common::attached::{attach, json, unseen, watched};
 use common::{Folder, compile, unc_run};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
@@ -188,4 +188,91 @@ fn the_figures_of_threads_that_have_ended_are_the_last_ones_or_unknown() {
         assert!(thread["cpu_ns"].is_null() && thread["involuntary_switches"].is_null());
     }
     assert!(!all.iter().all(|thread| read(&thread)), "{all:#?}");
+}
+
+/// Ends at once, and leaves a process that waits for another 400 ms.
+const DAEMON: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *body(void *unused) {
+    for (int i = 0; i < 20; i++) {
+        pthread_mutex_lock(&lock);
+        usleep(10000);
+        pthread_mutex_unlock(&lock);
+        usleep(100);
+    }
+    return unused;
+}
+int main(void) {
+    puts("runs");
+    fflush(stdout);
+    getchar();
+    if (fork() != 0) { usleep(100000); return 0; }
+    fclose(stdout);
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, body, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_process_that_outlives_the_one_that_forked_it_is_watched_on() {
+    let test = "a_process_that_outlives_the_one_that_forked_it_is_watched_on";
+    let folder = Folder::new();
+    let program = compile(&folder, DAEMON, &["-O1"]).expect("a C compiler");
+    let Some(seen) = watched(test, &folder, Command::new(program), &[]) else { return };
+    assert_eq!(seen.report["attached"]["ended"], serde_json::json!([seen.pid]));
+    let [_, daemon] = processes(&seen.report) else { panic!("{:#}", seen.report) };
+    let waits = daemon["locks"][0]["wait_ns"]["count"].as_u64();
+    assert!(waits >= Some(25), "{daemon:#}");
+}
+
+#[test]
+fn children_that_run_already_and_processes_that_are_stopped_are_named() {
+    let test = "children_that_run_already_and_processes_that_are_stopped_are_named";
+    let folder = Folder::new();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "sleep 20 & echo $!; read line; kill $!; exit 0"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut sleeps = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut sleeps).unwrap();
+    let pid = child.id().to_string();
+    let signal = |name| Command::new("kill").args([name, pid.as_str()]).status().unwrap();
+    assert!(signal("-STOP").success());
+    let path = folder.file("seen.json");
+    let attached = attach(test, &pid, &["--for", "200ms", "--json", &path]);
+    let status = attached.map(|(mut unc, _)| unc.wait().unwrap());
+    assert!(signal("-CONT").success());
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    let Some(status) = status else { return };
+    assert!(status.success());
+    let report = json(&path);
+    let said = unseen(&report).join(" ");
+    for part in [
+        format!("are not watched: 1 ({}).", sleeps.trim()),
+        format!("until it was continued: {pid}."),
+    ] {
+        assert!(said.contains(&part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn a_low_limit_of_open_files_is_named_with_the_remedy() {
+    let unc = env!("CARGO_BIN_EXE_unc");
+    let script = format!("ulimit -n 16; exec {unc} attach --no-history --for 100ms $$$$");
+    let script = script.replace("$$$$", &std::process::id().to_string());
+    let output = Command::new("/bin/sh").args(["-c", &script]).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(125), "{told}");
+    let refused = ["permission", "x86-64", "container", "locked down"];
+    if refused.iter().any(|why| told.contains(why)) {
+        let test = "a_low_limit_of_open_files_is_named_with_the_remedy";
+        uncontended_testkit::skip!(test, "{}", told.trim());
+        return;
+    }
+    assert!(told.contains("open files") && told.contains("ulimit -n"), "{told}");
 }
