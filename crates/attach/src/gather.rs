@@ -12,8 +12,8 @@ use crate::conditions::Conditions;
 use crate::modules::Module;
 use crate::process::Process;
 use crate::programs::{
-    ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, counter, key, sum,
-    wait,
+    ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, Tables, counter, key,
+    sum, wait,
 };
 use crate::seed::{self, Call};
 use crate::{Attach, Forked, Losses, words};
@@ -50,6 +50,8 @@ pub struct Seen {
     pub ended_ns: u64,
     /// Those of the named processes that executed another program, up to which they were watched.
     pub executed: Vec<u32>,
+    /// Programs that a named process executed, and that were watched from then on.
+    pub followed: u64,
 }
 
 /// An entry of the sums.
@@ -138,13 +140,30 @@ impl Waiting {
     }
 }
 
-/// Reads the tables.
-pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
-    let sums = entries(&attach.tables.sums).map(|(key, value)| Sum::new(&key, &value));
+/// A program that a process ran before it executed another one.
+pub(crate) struct Image(Composed, Summed);
+
+/// What was seen of the program that `process` ran, if there was some waiting.
+pub(crate) fn image(tables: &Tables, process: &mut Process) -> Option<Image> {
+    let sums = sums(tables).remove(&process.pid)?;
+    let lives = tables.lives().remove(&process.pid).unwrap_or_default();
+    let (composed, summed) = of_process(process, sums, Vec::new(), lives);
+    Some(Image(composed, summed))
+}
+
+/// The sums, by process.
+fn sums(tables: &Tables) -> BTreeMap<u32, Vec<Sum>> {
+    let sums = entries(&tables.sums).map(|(key, value)| Sum::new(&key, &value));
     let mut all: BTreeMap<u32, Vec<Sum>> = BTreeMap::new();
     for sum in sums.filter(|sum| sum.count > 0) {
         all.entry(sum.process).or_default().push(sum);
     }
+    all
+}
+
+/// Reads the tables.
+pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
+    let mut all = sums(&attach.tables);
     let waiting = entries(&attach.tables.threads).map(|(key, value)| Waiting::new(&key, &value));
     let mut in_progress: BTreeMap<u32, Vec<Waiting>> = BTreeMap::new();
     for wait in waiting.filter(|wait| wait.since != 0) {
@@ -166,7 +185,13 @@ pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
         began_ns: attach.began_ns,
         ended_ns,
         executed: attach.executed(),
+        followed: attach.followed,
     };
+    for Image(composed, summed) in &attach.earlier {
+        seen.composed.push(composed.clone());
+        seen.summed_ns += summed.inner;
+        seen.rest_ns += summed.rest;
+    }
     let mut lives = attach.tables.lives();
     let named = attach.pids.clone();
     // The first ones are those that were named.

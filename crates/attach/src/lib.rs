@@ -113,6 +113,12 @@ pub struct Attach {
     stopped_ns: u64,
     processes: BTreeMap<u32, Process>,
     forked: Forked,
+    /// Whether the programs that a named process executes are watched, too.
+    follows: bool,
+    /// What was seen of those that a named process ran before it executed another one.
+    earlier: Vec<gather::Image>,
+    /// How many programs were executed, and are watched.
+    followed: u64,
 }
 
 impl std::fmt::Debug for Attach {
@@ -164,7 +170,20 @@ impl Attach {
         let (processes, forked) = (BTreeMap::new(), Forked::default());
         let pids = Vec::new();
         let (missed, began_ns, stopped_ns) = (0, 0, 0);
-        Ok(Attach { running, missed, tables, pids, began_ns, stopped_ns, processes, forked })
+        let (follows, earlier, followed) = (false, Vec::new(), 0);
+        Ok(Attach {
+            running,
+            missed,
+            tables,
+            pids,
+            began_ns,
+            stopped_ns,
+            processes,
+            forked,
+            follows,
+            earlier,
+            followed,
+        })
     }
 
     /// Watches the process `pid` from now on, and those that it forks. Waits in progress count from now on, too.
@@ -174,14 +193,39 @@ impl Attach {
         if self.began_ns == 0 {
             self.began_ns = now_ns;
         }
-        let mut process = Process::new(pid, now_ns);
+        self.begin_image(Process::new(pid, now_ns));
+        self.look();
+    }
+
+    /// The same, and watches the programs, too, that it executes, from when that is noticed.
+    pub fn begin_and_follow(&mut self, pid: u32) {
+        self.follows = true;
+        self.begin(pid);
+    }
+
+    fn begin_image(&mut self, mut process: Process) {
+        let (pid, now_ns) = (process.pid, process.began_ns);
         process.look();
         self.tables.tell_ranges(pid, process.modules.ranges());
         self.tables.watch(pid);
         self.processes.insert(pid, process);
         seed::lives(&self.tables, pid, now_ns);
         seed::waiting(&self.tables, pid, now_ns);
-        self.look();
+    }
+
+    /// Watches the program that the process `pid` has executed. What was seen of the one before is kept.
+    fn follow(&mut self, pid: u32) {
+        self.keep(self.tables.stacks.keys());
+        let Some(mut before) = self.processes.remove(&pid) else { return };
+        let now_ns = clock::monotonic_ns();
+        before.ended_ns = now_ns;
+        self.earlier.extend(gather::image(&self.tables, &mut before));
+        self.tables.clear(pid);
+        self.followed += 1;
+        // The same code at the same place has the same numbers of stacks.
+        let mut process = Process::new(pid, now_ns);
+        process.chains = before.chains;
+        self.begin_image(process);
     }
 
     /// When [`Attach::begin`] was first called, on CLOCK_MONOTONIC.
@@ -198,6 +242,11 @@ impl Attach {
         states.iter().for_each(|state| self.look_at(state));
         let are: BTreeSet<u32> = states.iter().map(|state| state.pid).collect();
         self.processes.retain(|pid, _| are.contains(pid));
+        self.keep(stacks);
+    }
+
+    /// Keeps the call chains of the stacks with these keys.
+    fn keep(&mut self, stacks: Vec<Vec<u8>>) {
         for key in stacks {
             let Some(value) = self.tables.stacks.get(&key) else { continue };
             let top = StackTop::from_value(&value);
@@ -209,6 +258,11 @@ impl Attach {
     }
 
     fn look_at(&mut self, state: &State) {
+        let is_first = self.follows && self.pids.contains(&state.pid) && self.stopped_ns == 0;
+        if is_first && state.has_executed && seed::runs(state.pid) {
+            self.follow(state.pid);
+            return;
+        }
         if !self.processes.contains_key(&state.pid) {
             let Some(parent) = self.processes.get(&state.parent) else { return };
             self.processes.insert(state.pid, parent.forked(state.pid, state.began_ns));

@@ -219,6 +219,7 @@ pub(crate) fn facts_of(seen: &Seen) -> SeenFacts {
         summed_ns: seen.summed_ns,
         rest_ns: seen.rest_ns,
         executed: seen.executed.clone(),
+        followed: seen.followed,
         forked: forked.count,
         forked_kept: forked.kept.clone(),
         forked_executed: forked.executed_count,

@@ -276,3 +276,46 @@ fn a_low_limit_of_open_files_is_named_with_the_remedy() {
     }
     assert!(told.contains("open files") && told.contains("ulimit -n"), "{told}");
 }
+
+/// The report of `unc run` with `flags` on a command, `wrapper`.
+fn wrapped(test: &str, folder: &Folder, flags: &[&str], wrapper: &[&str]) -> Option<Value> {
+    let path = folder.file("wrapped.json");
+    let mut command = unc_run(&[flags, &["--json", &path]].concat());
+    command.args(wrapper).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    if output.status.code() == Some(125) {
+        uncontended_testkit::skip!(test, "{}", told.trim());
+        return None;
+    }
+    assert!(output.status.success(), "{told}");
+    Some(json(&path))
+}
+
+#[test]
+fn the_program_that_a_wrapper_executes_is_watched_by_the_kernel() {
+    let test = "the_program_that_a_wrapper_executes_is_watched_by_the_kernel";
+    let folder = Folder::new();
+    let program = compile(&folder, CHURN, &["-O1"]).expect("a C compiler");
+    let wrapper = ["/bin/sh", "-c", "sleep 0.1; exec \"$0\"", &program];
+    let Some(report) = wrapped(test, &folder, &["--source", "kernel"], &wrapper) else { return };
+    let first = &processes(&report)[0];
+    let lock = &first["locks"][0];
+    assert!(lock["wait_ns"]["count"].as_u64() >= Some(150), "{first:#}");
+    assert_eq!(lock["ended_by"][0]["site"]["function"], "body", "{lock:#}");
+    assert!(lock["ended_by"][0]["share"].as_f64() >= Some(0.9), "{lock:#}");
+    let said = unseen(&report).join(" ");
+    assert!(said.contains("each watched from shortly after its start: 1."), "{said}");
+    assert!(report["coverage"]["nothing_seen"].is_null(), "{report:#}");
+}
+
+#[test]
+fn a_program_into_which_a_wrapper_does_not_load_the_observer_is_named() {
+    let test = "a_program_into_which_a_wrapper_does_not_load_the_observer_is_named";
+    let folder = Folder::new();
+    let program = compile(&folder, CHURN, &["-O1"]).expect("a C compiler");
+    let wrapper = ["/usr/bin/env", "-i", &program];
+    let Some(report) = wrapped(test, &folder, &["--source", "preload"], &wrapper) else { return };
+    let said = report["coverage"]["nothing_seen"].as_str().unwrap_or_default();
+    assert!(said.contains("the program executed ") && said.contains("--source kernel"), "{said}");
+}

@@ -95,6 +95,9 @@ pub struct SeenFacts {
     pub ended: Vec<u32>,
     /// Processes that executed another program, up to which they were watched.
     pub executed: Vec<u32>,
+    /// Programs that the first process executed, each watched from then on.
+    #[serde(default)]
+    pub followed: u64,
     /// Child processes that ran already, and are not watched.
     #[serde(default)]
     pub children: Vec<u32>,

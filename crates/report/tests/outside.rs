@@ -148,6 +148,9 @@ fn losses_and_ends_are_told() {
         attached: vec![12, 14, 15],
         ended: vec![12, 15],
         executed: vec![15],
+        followed: 2,
+        children: (41..51).collect(),
+        stopped: vec![14],
         lost_waits: 3,
         lost_ns: 5 * MS,
         lost_stacks: 4,
@@ -166,6 +169,9 @@ fn losses_and_ends_are_told() {
     for part in [
         "attached to 12 (has ended), 14 (still running), 15 (up to its exec)",
         "Watched up to the exec of another program: 15.",
+        "the first process executed, each watched from shortly after its start: 2.",
+        "and are not watched: 10 (41, 42, 43, 44, 45, 46, 47, 48, 2 more).",
+        "until it was continued: 14.",
         "in no figure: 3, 5.00 ms of them known.",
         "counted without code: 4.",
         "whose code is not known: 6.",
@@ -177,6 +183,20 @@ fn losses_and_ends_are_told() {
         "counted without code: 9.00 ms.",
     ] {
         assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// That a program has not waited is not known if it executed another one.
+#[test]
+fn without_waits_it_says_whether_another_program_was_executed() {
+    for (executed, why) in [
+        (vec![], "no thread waited for a futex."),
+        (vec![12], "executed another one, which was not watched."),
+    ] {
+        let seen = Some(SeenFacts { executed, ..SeenFacts::default() });
+        let report = report(&[], Facts { seen, ..Facts::default() }, &mut Names).unwrap();
+        let said = report.coverage.nothing_seen.unwrap();
+        assert!(said.ends_with(why), "{said}");
     }
 }
 

@@ -206,6 +206,17 @@ impl Tables {
         self.ranges.set(&pid.to_le_bytes(), &ranges, false);
     }
 
+    /// Removes what was counted of a process, and its threads' lives.
+    pub(crate) fn clear(&self, pid: u32) {
+        let process = usize::from(key::PROCESS.unsigned_abs());
+        for key in self.sums.keys().iter().filter(|key| words::at(key, process) == u64::from(pid)) {
+            self.sums.remove(key);
+        }
+        for tid in self.lives().remove(&pid).into_iter().flat_map(BTreeMap::into_keys) {
+            self.lives.remove(&tid.to_le_bytes());
+        }
+    }
+
     /// Forgets a process that has ended.
     pub(crate) fn forget(&self, pid: u32) {
         self.ranges.remove(&pid.to_le_bytes());

@@ -21,6 +21,10 @@ pub(super) fn unseen(facts: &Facts) -> Vec<String> {
         let pids = pids(&seen.executed);
         unseen.push(format!("Watched up to the exec of another program: {pids}."));
     }
+    if seen.followed > 0 {
+        let number = count(seen.followed);
+        unseen.push(format!("Programs that the first process executed, each watched from shortly after its start: {number}."));
+    }
     if !seen.children.is_empty() {
         let (number, pids) =
             (count(seen.children.len() as u64), named(&seen.children, seen.children.len() as u64));
