@@ -82,7 +82,11 @@ fn record() -> Vec<u8> {
         }],
         ..ProcessRecord::default()
     };
-    let setup = Setup {
+    compose::record(&setup(), &[Composed { process, cells: vec![vec![], vec![(1, cell)]] }])
+}
+
+fn setup() -> Setup {
+    Setup {
         clock: clock::MONOTONIC,
         start_ticks: 1,
         tick_ns: 1.0,
@@ -94,8 +98,7 @@ fn record() -> Vec<u8> {
         enabled: false,
         capacity: 0,
         available: 0,
-    };
-    compose::record(&setup, &[Composed { process, cells: vec![vec![], vec![(1, cell)]] }])
+    }
 }
 
 fn seen(seen: SeenFacts) -> RunReport {
@@ -194,7 +197,8 @@ fn without_waits_it_says_whether_another_program_was_executed() {
         (vec![12], "executed another one, which was not watched."),
     ] {
         let seen = Some(SeenFacts { executed, ..SeenFacts::default() });
-        let report = report(&[], Facts { seen, ..Facts::default() }, &mut Names).unwrap();
+        let none = compose::record(&setup(), &[]);
+        let report = report(&none, Facts { seen, ..Facts::default() }, &mut Names).unwrap();
         let said = report.coverage.nothing_seen.unwrap();
         assert!(said.ends_with(why), "{said}");
     }
