@@ -204,6 +204,24 @@ fn without_waits_it_says_whether_another_program_was_executed() {
     }
 }
 
+/// Code that caused some microseconds of waiting is no headline where seconds are of unknown class.
+#[test]
+fn a_culprit_of_little_is_not_told_next_to_much_of_unknown_class() {
+    let mut report = seen(SeenFacts { attached: vec![12], ..SeenFacts::default() });
+    let render = |report: &RunReport| terminal::render(report, &terminal::Options::default());
+    assert!(render(&report).contains("share of all waiting"), "{}", render(&report));
+    let locks = &mut report.processes[0].locks;
+    let mut unknown = locks[0].clone();
+    (unknown.id, unknown.class) = (1, Class::Unknown);
+    locks[0].wait_ns.as_mut().unwrap().total = MS / 10;
+    locks.push(unknown);
+    let text = render(&report);
+    assert!(!text.contains("share of all waiting"), "{text}");
+    for part in ["none: all waiting at contended locks is 100 µs", "Not ranked: 120 ms"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
 /// A program that `unc run` started ends as any other.
 #[test]
 fn a_program_that_was_started_has_a_status() {
