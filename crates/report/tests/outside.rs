@@ -204,7 +204,7 @@ fn without_waits_it_says_whether_another_program_was_executed() {
     }
 }
 
-/// Code that caused some microseconds of waiting is no headline where seconds are of unknown class.
+/// Code that caused some microseconds of waiting is not the headline where seconds are of unknown class.
 #[test]
 fn a_culprit_of_little_is_not_told_next_to_much_of_unknown_class() {
     let mut report = seen(SeenFacts { attached: vec![12], ..SeenFacts::default() });
