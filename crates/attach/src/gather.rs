@@ -50,7 +50,7 @@ pub struct Seen {
     pub ended_ns: u64,
     /// Those of the named processes that executed another program, up to which they were watched.
     pub executed: Vec<u32>,
-    /// Programs that a named process executed, and that were watched from then on.
+    /// Programs that processes executed, and that were watched from then on.
     pub followed: u64,
 }
 

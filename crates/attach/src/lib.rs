@@ -116,9 +116,9 @@ pub struct Attach {
     stopped_ns: u64,
     processes: BTreeMap<u32, Process>,
     forked: Forked,
-    /// Whether the programs that a named process executes are watched, too.
+    /// Whether the programs that the processes execute are watched, too.
     follows: bool,
-    /// What was seen of those that a named process ran before it executed another one.
+    /// What was seen of those that a process ran before it executed another one.
     earlier: Vec<gather::Image>,
     /// How many programs were executed, and are watched.
     followed: u64,
@@ -200,7 +200,7 @@ impl Attach {
         self.look();
     }
 
-    /// The same, and watches the programs, too, that it executes, from when that is noticed.
+    /// The same, and watches the programs, too, that it and those that it forks execute, from when that is noticed.
     pub fn begin_and_follow(&mut self, pid: u32) {
         self.follows = true;
         self.begin(pid);
@@ -208,25 +208,30 @@ impl Attach {
 
     fn begin_image(&mut self, mut process: Process) {
         let (pid, now_ns) = (process.pid, process.began_ns);
+        // First of all: it may fork before its files are read.
+        self.tables.watch(pid, process.parent, now_ns);
         process.look();
         self.tables.tell_ranges(pid, process.modules.ranges());
-        self.tables.watch(pid);
         self.processes.insert(pid, process);
         seed::lives(&self.tables, pid, now_ns);
         seed::waiting(&self.tables, pid, now_ns);
     }
 
-    /// Watches the program that the process `pid` has executed. What was seen of the one before is kept.
-    fn follow(&mut self, pid: u32) {
+    /// Watches the program that a process has executed. What was seen of the one before is kept.
+    fn follow(&mut self, state: &State) {
         self.keep(self.tables.stacks.keys());
-        let Some(mut before) = self.processes.remove(&pid) else { return };
+        let Some(mut before) = self.processes.remove(&state.pid) else { return };
         let now_ns = clock::monotonic_ns();
         before.ended_ns = now_ns;
-        self.earlier.extend(gather::image(&self.tables, &mut before));
-        self.tables.clear(pid);
+        if state.has_called {
+            self.earlier.extend(gather::image(&self.tables, &mut before));
+            self.tables.clear(state.pid);
+        }
+        self.tables.reborn(state.pid);
         self.followed += 1;
+        let mut process = Process::new(state.pid, now_ns);
+        process.parent = before.parent;
         // The same code at the same place has the same numbers of stacks.
-        let mut process = Process::new(pid, now_ns);
         process.chains = before.chains;
         self.begin_image(process);
     }
@@ -261,14 +266,14 @@ impl Attach {
     }
 
     fn look_at(&mut self, state: &State) {
-        let is_first = self.follows && self.pids.contains(&state.pid) && self.stopped_ns == 0;
-        if is_first && state.has_executed && seed::runs(state.pid) {
-            self.follow(state.pid);
-            return;
-        }
         if !self.processes.contains_key(&state.pid) {
             let Some(parent) = self.processes.get(&state.parent) else { return };
             self.processes.insert(state.pid, parent.forked(state.pid, state.began_ns));
+        }
+        let follows = self.follows && state.has_executed && self.stopped_ns == 0;
+        if follows && seed::runs(state.pid) {
+            self.follow(state);
+            return;
         }
         let Some(process) = self.processes.get_mut(&state.pid) else { return };
         process.has_executed = state.has_executed;

@@ -95,7 +95,7 @@ pub struct SeenFacts {
     pub ended: Vec<u32>,
     /// Processes that executed another program, up to which they were watched.
     pub executed: Vec<u32>,
-    /// Programs that the first process executed, each watched from then on.
+    /// Programs that the processes executed, each watched from then on.
     #[serde(default)]
     pub followed: u64,
     /// Child processes that ran already, and are not watched.

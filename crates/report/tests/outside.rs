@@ -172,7 +172,7 @@ fn losses_and_ends_are_told() {
     for part in [
         "attached to 12 (has ended), 14 (still running), 15 (up to its exec)",
         "Watched up to the exec of another program: 15.",
-        "the first process executed, each watched from shortly after its start: 2.",
+        "were executed meanwhile, each watched from shortly after its start: 2.",
         "and are not watched: 10 (41, 42, 43, 44, 45, 46, 47, 48, 2 more).",
         "until it was continued: 14.",
         "in no figure: 3, 5.00 ms of them known.",
@@ -192,13 +192,17 @@ fn losses_and_ends_are_told() {
 /// That a program has not waited is not known if it executed another one.
 #[test]
 fn without_waits_it_says_whether_another_program_was_executed() {
-    for (executed, why) in [
-        (vec![], "no thread waited for a futex."),
-        (vec![12], "executed another one, which was not watched."),
+    let none = SeenFacts::default();
+    let first = SeenFacts { executed: vec![12], ..none.clone() };
+    let forked = SeenFacts { forked_executed: 1, ..none.clone() };
+    for (seen, why) in [
+        (none, "no thread waited for a futex."),
+        (first, "the program executed another one, which was not watched."),
+        (forked, "executed other programs, which were not watched."),
     ] {
-        let seen = Some(SeenFacts { executed, ..SeenFacts::default() });
         let none = compose::record(&setup(), &[]);
-        let report = report(&none, Facts { seen, ..Facts::default() }, &mut Names).unwrap();
+        let facts = Facts { seen: Some(seen), ..Facts::default() };
+        let report = report(&none, facts, &mut Names).unwrap();
         let said = report.coverage.nothing_seen.unwrap();
         assert!(said.ends_with(why), "{said}");
     }

@@ -166,10 +166,12 @@ impl Tables {
         })
     }
 
-    /// Watches a process that runs already.
-    pub(crate) fn watch(&self, pid: u32) {
+    /// Watches a process that runs already, and that `parent` forked (0: not a watched one).
+    pub(crate) fn watch(&self, pid: u32, parent: u32, began_ns: u64) {
         let mut value = [0; process::BYTES];
         value[0] = process::WATCHED as u8;
+        value[process::PARENT as usize..][..4].copy_from_slice(&parent.to_le_bytes());
+        value[process::BEGAN as usize..][..8].copy_from_slice(&began_ns.to_le_bytes());
         self.processes.set(&pid.to_le_bytes(), &value, false);
     }
 
@@ -217,6 +219,11 @@ impl Tables {
         }
     }
 
+    /// Removes the life of a thread.
+    pub(crate) fn reborn(&self, tid: u32) {
+        self.lives.remove(&tid.to_le_bytes());
+    }
+
     /// Forgets a process that has ended.
     pub(crate) fn forget(&self, pid: u32) {
         self.ranges.remove(&pid.to_le_bytes());
@@ -256,7 +263,7 @@ pub(crate) struct State {
     pub(crate) pid: u32,
     /// The process that forked it; 0 if it ran already.
     pub(crate) parent: u32,
-    /// When it was forked; 0 if it ran already.
+    /// When watching of it, or of the program that it executed, began.
     pub(crate) began_ns: u64,
     /// When it ended; 0 if it has not.
     pub(crate) ended_ns: u64,

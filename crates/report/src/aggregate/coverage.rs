@@ -310,6 +310,9 @@ fn nothing_seen(
                 "Nothing was seen: the program executed another one, which was not watched.".into(),
             );
         }
+        if seen.forked_executed > 0 {
+            return Some("Nothing was seen: processes that the program forked executed other programs, which were not watched.".into());
+        }
         return Some("Nothing was seen: no thread waited for a futex.".into());
     }
     if let Some(reason) = &facts.unobserved {

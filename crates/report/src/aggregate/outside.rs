@@ -23,7 +23,7 @@ pub(super) fn unseen(facts: &Facts) -> Vec<String> {
     }
     if seen.followed > 0 {
         let number = count(seen.followed);
-        unseen.push(format!("Programs that the first process executed, each watched from shortly after its start: {number}."));
+        unseen.push(format!("Programs that were executed meanwhile, each watched from shortly after its start: {number}."));
     }
     if !seen.children.is_empty() {
         let (number, pids) =
