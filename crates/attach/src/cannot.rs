@@ -16,6 +16,16 @@ const PERMISSIONS: &str = "run it as root, or give it CAP_BPF, CAP_PERFMON, CAP_
 const TRACEPOINTS: &str = "it needs a kernel with CONFIG_FTRACE_SYSCALLS, CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS and \
     CONFIG_DEBUG_INFO_BTF, since 5.15";
 
+const FULL: &str = "the programs and tables in the kernel need about thirty open files";
+const DESCRIPTORS: &str = "raise the limit of open files: `ulimit -n 1024`";
+
+/// Whether there is no room for another open file: of the process, or of the machine.
+fn is_full(error: &io::Error) -> bool {
+    const MACHINE: i32 = 23; // ENFILE
+    const PROCESS: i32 = 24; // EMFILE
+    [Some(MACHINE), Some(PROCESS)].contains(&error.raw_os_error())
+}
+
 impl Cannot {
     fn new(cause: impl Into<String>, remedy: &str) -> Self {
         Cannot { cause: cause.into(), remedy: remedy.into() }
@@ -30,6 +40,7 @@ impl Cannot {
             io::ErrorKind::PermissionDenied => {
                 Cannot::new("tracing futex waits needs permission", PERMISSIONS)
             }
+            _ if is_full(error) => Cannot::new(format!("{FULL}: {error}"), DESCRIPTORS),
             _ => Cannot::new(format!("the kernel cannot trace futex waits: {error}"), TRACEPOINTS),
         }
     }
@@ -37,6 +48,7 @@ impl Cannot {
     pub(crate) fn from_tracing(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::PermissionDenied => Cannot::from_error(error),
+            _ if is_full(error) => Cannot::from_error(error),
             _ => Cannot::new(
                 format!("this kernel lacks the tracepoints of futex calls and wakeups: {error}"),
                 TRACEPOINTS,
@@ -49,6 +61,7 @@ impl Cannot {
             io::ErrorKind::PermissionDenied if refused.log.is_empty() => {
                 Cannot::from_error(&refused.error)
             }
+            _ if is_full(&refused.error) => Cannot::from_error(&refused.error),
             _ => {
                 let log = refused.log.replace('\n', "; ");
                 let error = &refused.error;
@@ -107,5 +120,12 @@ mod tests {
         }
         assert!(Cannot::from_error(&error(1)).remedy.contains("root"));
         assert!(Cannot::from_tracing(&error(2)).cause.contains("tracepoints"));
+        for full in [
+            Cannot::from_error(&error(24)),
+            Cannot::from_tracing(&error(24)),
+            Cannot::from_refusal("a/b", &refused(24, "")),
+        ] {
+            assert!(full.cause.contains("open files") && full.remedy.contains("ulimit -n"));
+        }
     }
 }

@@ -5,17 +5,19 @@
 //! thread's.) Its time is divided twice: by the waiter's stack, and by the waker's if a wakeup ended it, or by those of
 //! a chain of wakers. [`sites`] says how many stacks of a cell stay apart.
 
+mod lives;
 mod sites;
 
 use crate::conditions::Conditions;
 use crate::modules::Module;
 use crate::process::Process;
 use crate::programs::{
-    ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, counter, key, sum,
-    wait,
+    ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, Tables, counter, key,
+    sum, wait,
 };
 use crate::seed::{self, Call};
 use crate::{Attach, Forked, Losses, words};
+use lives::Lives;
 use sites::{Summed, WAITERS, WAKERS, add, limited};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -27,12 +29,12 @@ use uncontended_trace::reader::{
     WantsRecord,
 };
 
-/// What was seen of a process.
+/// What was seen of the processes that were named.
 #[derive(Debug)]
 pub struct Seen {
-    /// The process, and those that it forked of which there is something to tell, for a record.
+    /// They, and those that they forked of which there is something to tell, for a record.
     pub composed: Vec<Composed>,
-    /// The processes that it forked.
+    /// The processes that they forked.
     pub forked: Forked,
     /// What was lost.
     pub losses: Losses,
@@ -46,8 +48,10 @@ pub struct Seen {
     pub began_ns: u64,
     /// When it ended.
     pub ended_ns: u64,
-    /// Whether it ended because the process executed another program.
-    pub has_executed: bool,
+    /// Those of the named processes that executed another program, up to which they were watched.
+    pub executed: Vec<u32>,
+    /// Programs that processes executed, and that were watched from then on.
+    pub followed: u64,
 }
 
 /// An entry of the sums.
@@ -112,6 +116,7 @@ struct Waiting {
     address: u64,
     thread: u32,
     since: u64,
+    operation: u64,
     /// The thread for whose end it is; 0 if it is for something else.
     joined: u32,
     /// The call chain of its thread.
@@ -128,19 +133,37 @@ impl Waiting {
             address: of(wait::ADDRESS),
             thread: words::half_at(key, 0),
             since: of(wait::SINCE),
+            operation: of(wait::OPERATION),
             joined: if is_private { 0 } else { half(wait::VALUE) },
             chain: Vec::new(),
         }
     }
 }
 
-/// Reads the tables.
-pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
-    let sums = entries(&attach.tables.sums).map(|(key, value)| Sum::new(&key, &value));
+/// A program that a process ran before it executed another one.
+pub(crate) struct Image(Composed, Summed);
+
+/// What was seen of the program that `process` ran, if there was some waiting.
+pub(crate) fn image(tables: &Tables, process: &mut Process) -> Option<Image> {
+    let sums = sums(tables).remove(&process.pid)?;
+    let lives = tables.lives().remove(&process.pid).unwrap_or_default();
+    let (composed, summed) = of_process(process, sums, Vec::new(), lives);
+    Some(Image(composed, summed))
+}
+
+/// The sums, by process.
+fn sums(tables: &Tables) -> BTreeMap<u32, Vec<Sum>> {
+    let sums = entries(&tables.sums).map(|(key, value)| Sum::new(&key, &value));
     let mut all: BTreeMap<u32, Vec<Sum>> = BTreeMap::new();
     for sum in sums.filter(|sum| sum.count > 0) {
         all.entry(sum.process).or_default().push(sum);
     }
+    all
+}
+
+/// Reads the tables.
+pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
+    let mut all = sums(&attach.tables);
     let waiting = entries(&attach.tables.threads).map(|(key, value)| Waiting::new(&key, &value));
     let mut in_progress: BTreeMap<u32, Vec<Waiting>> = BTreeMap::new();
     for wait in waiting.filter(|wait| wait.since != 0) {
@@ -161,20 +184,31 @@ pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
         rest_ns: 0,
         began_ns: attach.began_ns,
         ended_ns,
-        has_executed: attach.has_executed(),
+        executed: attach.executed(),
+        followed: attach.followed,
     };
-    let root = attach.pid;
-    // The first one is that which was attached to.
-    let order = |process: &&mut Process| (process.pid != root, process.began_ns);
+    for Image(composed, summed) in &attach.earlier {
+        seen.composed.push(composed.clone());
+        seen.summed_ns += summed.inner;
+        seen.rest_ns += summed.rest;
+    }
+    let mut lives = attach.tables.lives();
+    let named = attach.pids.clone();
+    // The first ones are those that were named.
+    let order = |process: &&mut Process| {
+        let place = named.iter().position(|&pid| pid == process.pid);
+        (place.unwrap_or(usize::MAX), process.began_ns)
+    };
     let mut processes: Vec<&mut Process> = attach.processes.values_mut().collect();
     processes.sort_by_key(order);
     for process in processes {
         let (sums, waiting) = (all.remove(&process.pid), in_progress.remove(&process.pid));
-        if process.pid != root && sums.is_none() && waiting.is_none() {
+        if !named.contains(&process.pid) && sums.is_none() && waiting.is_none() {
             continue;
         }
-        let (composed, summed) =
-            of_process(process, sums.unwrap_or_default(), waiting.unwrap_or_default());
+        let (sums, waiting) = (sums.unwrap_or_default(), waiting.unwrap_or_default());
+        let lives = lives.remove(&process.pid).unwrap_or_default();
+        let (composed, summed) = of_process(process, sums, waiting, lives);
         seen.composed.push(composed);
         seen.summed_ns += summed.inner;
         seen.rest_ns += summed.rest;
@@ -186,25 +220,27 @@ fn of_process(
     process: &mut Process,
     mut sums: Vec<Sum>,
     waiting: Vec<Waiting>,
+    lives: BTreeMap<u32, [u64; 2]>,
 ) -> (Composed, Summed) {
-    let alive: BTreeSet<u32> = match process.is_watched() {
-        true => seed::threads(process.pid).into_iter().collect(),
-        false => BTreeSet::new(),
-    };
+    let lives = Lives::new(process, lives, &sums);
+    let alive = lives.alive(process);
     let waiting = waiting.into_iter().filter(|wait| alive.contains(&wait.thread));
     let own = |&tid: &u32| (seed::own_number(process.pid, tid), tid);
     let numbers: BTreeMap<u32, u32> = alive.iter().map(own).collect();
     let mut waiting: Vec<Waiting> = waiting.map(|wait| known(process, wait, &numbers)).collect();
     join_words(process, &mut sums, &mut waiting);
     let mut parts = Parts::new(process);
-    (parts.composed(&sums, &waiting, &alive), parts.summed())
+    (parts.composed(&sums, &waiting, &lives), parts.summed())
 }
 
 /// A wait in progress with its call chain, and its thread if it is for one: any other word is not waited for as one.
 /// `numbers` are those of the threads, by what the process itself calls them.
 fn known(process: &mut Process, wait: Waiting, numbers: &BTreeMap<u32, u32>) -> Waiting {
     let joined = numbers.get(&wait.joined).copied().unwrap_or(0);
-    let top = Call::of(process.pid, wait.thread).and_then(|call| call.top(process.pid));
+    let call = Call::of(process.pid, wait.thread);
+    // It may be in another call by now.
+    let call = call.filter(|call| call.is(wait.address, wait.operation));
+    let top = call.and_then(|call| call.top(process.pid));
     let chain = top.map(|top| process.chain(&top)).unwrap_or_default();
     Waiting { joined, chain, ..wait }
 }
@@ -252,7 +288,7 @@ impl<'a> Parts<'a> {
         Summed { inner: waited.inner.max(woke.inner), rest: waited.rest.max(woke.rest) }
     }
 
-    fn composed(&mut self, sums: &[Sum], waiting: &[Waiting], alive: &BTreeSet<u32>) -> Composed {
+    fn composed(&mut self, sums: &[Sum], waiting: &[Waiting], lives: &Lives) -> Composed {
         let mut sums = sums.to_vec();
         sums.sort_by_key(|sum| sum.thread);
         let (joins, sums): (Vec<Sum>, Vec<Sum>) =
@@ -267,12 +303,10 @@ impl<'a> Parts<'a> {
             LockRecord { unit, address, kind: kind::FUTEX, waiting, ..LockRecord::default() }
         };
         let mut locks: Vec<LockRecord> = units.iter().map(lock).collect();
-        let waited = sums.iter().chain(&joins).map(|sum| sum.thread);
-        let tids: BTreeSet<u32> = waited.chain(self.process.lives.keys().copied()).collect();
         let (mut threads, mut cells) = (Vec::new(), Vec::new());
-        for &tid in &tids {
+        for (&tid, &life) in &lives.of {
             let wants = waiting.iter().find(|wait| wait.thread == tid);
-            let thread = self.thread(tid, alive.contains(&tid), wants, &units);
+            let thread = self.thread(tid, life, wants, &units);
             let joined = of_thread(&joins, tid).map(|sum| sum.total).sum();
             threads.push(ThreadRecord { joined, ..thread });
             cells.push(self.cells(of_thread(&sums, tid), wants, &units));
@@ -321,11 +355,11 @@ impl<'a> Parts<'a> {
     fn thread(
         &mut self,
         tid: u32,
-        is_alive: bool,
+        [born, ended]: [u64; 2],
         wants: Option<&Waiting>,
         units: &BTreeMap<u64, Unit>,
     ) -> ThreadRecord {
-        let life = self.process.lives.get(&tid).cloned();
+        let name = self.process.lives.get(&tid).map(|life| life.name.clone());
         let wants = wants.map(|wait| WantsRecord {
             lock: if wait.joined == 0 { units.get(&wait.address).copied().unwrap_or(0) } else { 0 },
             joined: u64::from(wait.joined),
@@ -336,10 +370,9 @@ impl<'a> Parts<'a> {
         ThreadRecord {
             tid,
             handle: u64::from(tid),
-            name: life.as_ref().map(|life| life.name.clone()).unwrap_or_default(),
-            // Of a thread that was never met, it is not known.
-            start_ticks: life.as_ref().map_or(0, |life| life.met[0]),
-            end_ticks: life.filter(|_| !is_alive).map_or(0, |life| life.met[1]),
+            name: name.unwrap_or_default(),
+            start_ticks: born,
+            end_ticks: ended,
             asleep_since: wants.map(|wants| wants.since),
             wants,
             ..ThreadRecord::default()

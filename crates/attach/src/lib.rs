@@ -1,10 +1,11 @@
 //! Where a running program's threads wait: every futex wait of a process, summed in the kernel.
 //!
 //! # Contract
-//! [`Attach::new`] has the kernel take the programs; [`Attach::begin`] names the process; [`Attach::finish`] detaches
-//! and gives what was seen of it, and of the processes that it forked meanwhile, as parts of a record
-//! (`uncontended_trace::compose`). No process is ever stopped, and nothing of it is changed: its memory is read, and
-//! the kernel counts. What finds no room is counted as lost.
+//! [`Attach::new`] has the kernel take the programs; [`Attach::begin`] names a process, of one or several;
+//! [`Attach::stop`] ends all counting at one instant; [`Attach::finish`] gives what was seen of them, and of the
+//! processes that they forked meanwhile, as parts of a record (`uncontended_trace::compose`). The programs stay until
+//! the [`Attach`] is dropped. No process is ever stopped, and nothing of it is changed: its memory is read, and the
+//! kernel counts. What finds no room is counted as lost.
 //! # State
 //! [`programs`] run in the kernel and fill its tables; [`process`] knows the files and the call chains of each process.
 //! # Evidence
@@ -91,28 +92,41 @@ impl Forked {
     fn with(&self, states: &[State], count: u64, without_room: u64) -> Self {
         let mut all = Forked { count, without_room, ..self.clone() };
         for state in states.iter().filter(|state| state.parent != 0) {
-            all.kept.push(state.pid);
+            // The kernel tells the end of a process some time after it.
+            if state.has_called || seed::runs(state.pid) {
+                all.kept.push(state.pid);
+            }
             all.forget(state);
         }
         all
     }
 }
 
-/// Programs in the kernel that watch one process, and those that it forks.
+/// Programs in the kernel that watch processes, and those that they fork.
 pub struct Attach {
     /// Whether a wait is missing where one is left out, and the programs.
     running: Vec<(bool, Attached)>,
     missed: u64,
     tables: Tables,
-    pid: u32,
+    /// Those that were named.
+    pids: Vec<u32>,
+    /// When watching of the first began.
     began_ns: u64,
+    /// When it was stopped; 0 if it was not.
+    stopped_ns: u64,
     processes: BTreeMap<u32, Process>,
     forked: Forked,
+    /// Whether the programs that the processes execute are watched, too.
+    follows: bool,
+    /// What was seen of those that a process ran before it executed another one.
+    earlier: Vec<gather::Image>,
+    /// How many programs were executed, and are watched.
+    followed: u64,
 }
 
 impl std::fmt::Debug for Attach {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Attach").field("pid", &self.pid).finish_non_exhaustive()
+        out.debug_struct("Attach").field("pids", &self.pids).finish_non_exhaustive()
     }
 }
 
@@ -130,9 +144,11 @@ impl Attach {
         };
         let (waking, forked) = ("sched/sched_waking", "task/task_newtask");
         let freed = "sched/sched_process_free";
+        let exited = processes::exited(&tables);
         let child = [offset(forked, "pid")?, offset(forked, "clone_flags")?];
         let others = [
             ("sched/sched_process_exec", processes::executed(&tables)),
+            ("sched/sched_process_exit", exited),
             (freed, processes::freed(&tables, offset(freed, "pid")?)),
             (forked, processes::forked(&tables, child)),
             (waking, programs::waking(&tables, offset(waking, "pid")?)),
@@ -155,23 +171,72 @@ impl Attach {
             running.push((true, arm(&events, &format!("syscalls/sys_enter_{name}"), code)?));
         }
         let (processes, forked) = (BTreeMap::new(), Forked::default());
-        Ok(Attach { running, missed: 0, tables, pid: 0, began_ns: 0, processes, forked })
+        let pids = Vec::new();
+        let (missed, began_ns, stopped_ns) = (0, 0, 0);
+        let (follows, earlier, followed) = (false, Vec::new(), 0);
+        Ok(Attach {
+            running,
+            missed,
+            tables,
+            pids,
+            began_ns,
+            stopped_ns,
+            processes,
+            forked,
+            follows,
+            earlier,
+            followed,
+        })
     }
 
     /// Watches the process `pid` from now on, and those that it forks. Waits in progress count from now on, too.
     pub fn begin(&mut self, pid: u32) {
-        self.pid = pid;
-        self.began_ns = clock::monotonic_ns();
-        let mut process = Process::new(pid, self.began_ns);
-        process.look();
-        self.tables.tell_ranges(pid, process.modules.ranges());
-        self.tables.watch(pid);
-        self.processes.insert(pid, process);
-        seed::waiting(&self.tables, pid, self.began_ns);
+        self.pids.push(pid);
+        let now_ns = clock::monotonic_ns();
+        if self.began_ns == 0 {
+            self.began_ns = now_ns;
+        }
+        self.begin_image(Process::new(pid, now_ns));
         self.look();
     }
 
-    /// When [`Attach::begin`] was called, on CLOCK_MONOTONIC.
+    /// The same, and watches the programs, too, that it and those that it forks execute, from when that is noticed.
+    pub fn begin_and_follow(&mut self, pid: u32) {
+        self.follows = true;
+        self.begin(pid);
+    }
+
+    fn begin_image(&mut self, mut process: Process) {
+        let (pid, now_ns) = (process.pid, process.began_ns);
+        // First of all: it may fork before its files are read.
+        self.tables.watch(pid, process.parent, now_ns);
+        process.look();
+        self.tables.tell_ranges(pid, process.modules.ranges());
+        self.processes.insert(pid, process);
+        seed::lives(&self.tables, pid, now_ns);
+        seed::waiting(&self.tables, pid, now_ns);
+    }
+
+    /// Watches the program that a process has executed. What was seen of the one before is kept.
+    fn follow(&mut self, state: &State) {
+        self.keep(self.tables.stacks.keys());
+        let Some(mut before) = self.processes.remove(&state.pid) else { return };
+        let now_ns = clock::monotonic_ns();
+        before.ended_ns = now_ns;
+        if state.has_called {
+            self.earlier.extend(gather::image(&self.tables, &mut before));
+            self.tables.clear(state.pid);
+        }
+        self.tables.reborn(state.pid);
+        self.followed += 1;
+        let mut process = Process::new(state.pid, now_ns);
+        process.parent = before.parent;
+        // The same code at the same place has the same numbers of stacks.
+        process.chains = before.chains;
+        self.begin_image(process);
+    }
+
+    /// When [`Attach::begin`] was first called, on CLOCK_MONOTONIC.
     pub fn began_ns(&self) -> u64 {
         self.began_ns
     }
@@ -185,6 +250,11 @@ impl Attach {
         states.iter().for_each(|state| self.look_at(state));
         let are: BTreeSet<u32> = states.iter().map(|state| state.pid).collect();
         self.processes.retain(|pid, _| are.contains(pid));
+        self.keep(stacks);
+    }
+
+    /// Keeps the call chains of the stacks with these keys.
+    fn keep(&mut self, stacks: Vec<Vec<u8>>) {
         for key in stacks {
             let Some(value) = self.tables.stacks.get(&key) else { continue };
             let top = StackTop::from_value(&value);
@@ -199,6 +269,11 @@ impl Attach {
         if !self.processes.contains_key(&state.pid) {
             let Some(parent) = self.processes.get(&state.parent) else { return };
             self.processes.insert(state.pid, parent.forked(state.pid, state.began_ns));
+        }
+        let follows = self.follows && state.has_executed && self.stopped_ns == 0;
+        if follows && seed::runs(state.pid) {
+            self.follow(state);
+            return;
         }
         let Some(process) = self.processes.get_mut(&state.pid) else { return };
         process.has_executed = state.has_executed;
@@ -223,30 +298,51 @@ impl Attach {
         open.into_values().filter_map(|file| file.try_clone().ok()).collect()
     }
 
-    /// Whether the process has executed another program. It is not watched any more since.
-    pub fn has_executed(&self) -> bool {
-        self.tables.processes().iter().any(|state| state.pid == self.pid && state.has_executed)
+    /// Those of the named processes that have executed another program. They are not watched any more since.
+    pub fn executed(&self) -> Vec<u32> {
+        let states = self.tables.processes();
+        let executed = states.iter().filter(|state| state.has_executed).map(|state| state.pid);
+        executed.filter(|pid| self.pids.contains(pid)).collect()
+    }
+
+    /// The processes that were watched at the last look, forked ones included.
+    pub fn watched(&self) -> Vec<u32> {
+        let watched = self.processes.iter().filter(|(_, process)| process.is_watched());
+        watched.map(|(&pid, _)| pid).collect()
+    }
+
+    /// The processes that are watched and run, forked ones included.
+    pub fn running(&self) -> Vec<u32> {
+        let states = self.tables.processes();
+        let watched = states.iter().filter(|state| !state.has_executed && state.ended_ns == 0);
+        watched.map(|state| state.pid).filter(|&pid| seed::runs(pid)).collect()
     }
 
     /// What was seen so far.
     pub fn so_far(&mut self) -> Seen {
-        let now_ns = clock::monotonic_ns();
         self.count_missed();
         self.look();
-        gather::seen(self, now_ns)
+        gather::seen(self, clock::monotonic_ns())
     }
 
     fn count_missed(&mut self) {
         self.missed = self.running.iter().filter(|one| one.0).map(|one| one.1.missed()).sum();
     }
 
-    /// Detaches, and gives what was seen.
+    /// Ends all counting, now.
+    pub fn stop(&mut self) {
+        if self.stopped_ns == 0 {
+            self.tables.stop();
+            self.stopped_ns = clock::monotonic_ns();
+        }
+    }
+
+    /// Ends all counting, and gives what was seen.
     pub fn finish(&mut self) -> Seen {
-        let ended_ns = clock::monotonic_ns();
+        self.stop();
         self.count_missed();
-        self.running.clear();
         self.look();
-        gather::seen(self, ended_ns)
+        gather::seen(self, self.stopped_ns)
     }
 
     fn counter(&self, place: i16) -> u64 {

@@ -96,6 +96,13 @@ fn count(code: &mut Assembler, tables: &Tables, counter: i16) {
     code.place(none);
 }
 
+/// Jumps to `stopped` if nothing is to be counted any more. [`own::ZERO`] is set.
+fn check_running(code: &mut Assembler, tables: &Tables, stopped: Label) {
+    look_up(code, &tables.stopped, own::ZERO, stopped);
+    code.load(Double, R1, R0, 0);
+    code.jump_if_with(NotEqual, R1, 0, stopped);
+}
+
 /// Jumps to `other` unless the current thread is of a process that is watched; else stores the numbers of both. `R0` =
 /// its entry.
 fn check_process(code: &mut Assembler, tables: &Tables, other: Label) {
@@ -107,6 +114,9 @@ fn check_process(code: &mut Assembler, tables: &Tables, other: Label) {
     look_up(code, &tables.processes, own::PROCESS, other);
     code.load(Word, R1, R0, process::STATE);
     code.jump_if_with(NotEqual, R1, process::WATCHED as i32, other);
+    code.store(Double, FP, own::VALUE, R0);
+    check_running(code, tables, other);
+    code.load(Double, R0, FP, own::VALUE);
 }
 
 /// The system calls that wait for a futex.

@@ -58,6 +58,11 @@ impl Call {
         Some(Call { address, operation, value, stack, instruction })
     }
 
+    /// Whether it is that wait.
+    pub(crate) fn is(&self, address: u64, operation: u64) -> bool {
+        (self.address, self.operation) == (address, operation)
+    }
+
     /// Its stack. The frame pointer is not known.
     pub(crate) fn top(&self, pid: u32) -> Option<StackTop> {
         let memory = fs::File::open(format!("/proc/{pid}/mem")).ok()?;
@@ -93,6 +98,24 @@ pub(crate) fn command(pid: u32) -> Vec<String> {
     let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = words.strip_suffix(b"\0").unwrap_or(&words).split(|&byte| byte == 0);
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+/// Notes the threads that live, from `now_ns` on.
+pub(crate) fn lives(tables: &Tables, pid: u32, now_ns: u64) {
+    for tid in threads(pid) {
+        tables.meet(pid, tid, now_ns);
+        // Its end may have come before that.
+        if !std::path::Path::new(&format!("/proc/{pid}/task/{tid}")).exists() {
+            tables.miss(pid, tid, now_ns);
+        }
+    }
+}
+
+/// Whether a process runs: one that has ended, but has not been reaped, does not.
+pub(crate) fn runs(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(") ").next().filter(|_| !stat.is_empty());
+    state.is_some_and(|state| !state.starts_with(['Z', 'X']))
 }
 
 /// Notes the waits in progress, from `now_ns` on.

@@ -2,8 +2,10 @@
 //!
 //! # Contract
 //! The processes are never stopped, signalled or changed. Watching ends at the limit, at a signal to `unc`, or when all
-//! of them have ended or executed another program; then the report is written.
+//! of them, and those that they forked, have ended or executed another program: of all at one instant. Then the report
+//! is written.
 
+mod figures;
 mod target;
 
 use crate::console::complain;
@@ -12,14 +14,13 @@ use crate::run::plan::{Plan, Refusal};
 use crate::run::reports::Reports;
 use crate::run::session::{Outputs, now_unix_s};
 use crate::run::supervise::{ENDING, USER_1};
-use crate::run::threads::ThreadWatch;
 use crate::symbols::ElfSymbols;
+use figures::Figures;
 use std::time::{Duration, Instant};
 use target::Target;
 use uncontended_attach::{Attach, Cannot, Seen};
 use uncontended_decide::Failure;
-use uncontended_report::facts::{Facts, SeenFacts, ThreadFacts};
-use uncontended_report::run::Thread;
+use uncontended_report::facts::{Facts, SeenFacts};
 use uncontended_sys::signals::Signals;
 use uncontended_trace::compose;
 use uncontended_trace::layout::clock::MONOTONIC;
@@ -27,15 +28,14 @@ use uncontended_trace::setup::{Holds, Setup};
 
 /// How often to look for new stacks, files and ends.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Processes at once: each has tables of 23 MiB in the kernel, and programs that every wakeup of the machine runs.
+/// Processes at once: they share the room in the kernel's tables.
 pub(crate) const MOST: usize = 8;
 
-/// A process that is watched.
+/// The processes that are watched.
 struct Watched {
-    target: Target,
+    targets: Vec<Target>,
     attach: Attach,
-    /// The kernel's figures of its threads when it began.
-    before: Vec<ThreadFacts>,
+    figures: Figures,
 }
 
 /// Watches the processes `pids` and writes the reports.
@@ -47,32 +47,48 @@ pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
     let signals = Signals::block(&taken)
         .map_err(|error| Failure::new(format!("could not block signals: {error}"), ""))?;
     let started_unix_s = now_unix_s();
-    let mut watched = Vec::new();
-    for target in targets {
-        let mut attach = Attach::new().map_err(|cannot| failure(&cannot))?;
-        attach.begin(target.pid);
-        let before = threads(target.pid);
-        watched.push(Watched { target, attach, before });
+    let attach = Attach::new().map_err(|cannot| failure(&cannot))?;
+    let mut watched = Watched { targets, attach, figures: Figures::new() };
+    for target in &watched.targets {
+        watched.attach.begin(target.pid);
+        watched.figures.begin(target.pid);
     }
     if !plan.quiet {
         tell_begin(pids, plan.limit);
+        watched.targets.iter().filter(|target| target.is_stopped).for_each(tell_stopped);
     }
     let mut symbols = ElfSymbols::new(&plan.view.debug_dirs);
     watch(&mut watched, &signals, plan, |watched| {
         if plan.wants_report_so_far() {
-            let seen: Vec<Seen> = watched.iter_mut().map(|one| one.attach.so_far()).collect();
+            let seen = watched.attach.so_far();
+            watched.look_at_figures(true);
             let facts = Facts { so_far: true, ..facts(plan, watched, &seen, started_unix_s) };
             let written = report(plan, seen, facts, &mut outputs, &mut symbols);
             written.unwrap_or_else(|failure| complain(&failure));
         }
     });
-    let seen: Vec<Seen> = watched.iter_mut().map(|one| one.attach.finish()).collect();
+    watched.attach.stop();
+    watched.look_at_figures(true);
+    let seen = watched.attach.finish();
     if !plan.wants_report() {
         return Ok(());
     }
     let facts = facts(plan, &watched, &seen, started_unix_s);
-    symbols.hold(watched.iter().flat_map(|one| one.attach.files()));
+    symbols.hold(watched.attach.files());
     report(plan, seen, facts, &mut outputs, &mut symbols).map_err(Refusal::from)
+}
+
+impl Watched {
+    fn look_at_figures(&mut self, at_once: bool) {
+        self.figures.look(&self.attach.watched(), at_once);
+    }
+
+    /// Once none of the processes runs any more, as it was: those that they forked and that run.
+    fn left(&self) -> Option<Vec<u32>> {
+        let executed = self.attach.executed();
+        let is_over = |target: &Target| target.has_ended() || executed.contains(&target.pid);
+        self.targets.iter().all(is_over).then(|| self.attach.running())
+    }
 }
 
 /// Why the kernel cannot do it, as a failure.
@@ -88,18 +104,38 @@ fn tell_begin(pids: &[u32], limit: Option<Duration>) {
     crate::console::tell(&line);
 }
 
+fn tell_stopped(target: &Target) {
+    let pid = target.pid;
+    let line = format!("unc: {pid} is stopped (state T): it runs after `kill -CONT {pid}`\n");
+    crate::console::tell(&line);
+}
+
+fn tell_left(left: &[u32]) {
+    const MOST: usize = 8;
+    let mut pids: Vec<String> = left.iter().take(MOST).map(u32::to_string).collect();
+    if left.len() > MOST {
+        pids.push(format!("{} more", left.len() - MOST));
+    }
+    let line = format!(
+        "unc: the program has ended; processes that it forked run on, and are watched on: {}\n",
+        pids.join(", ")
+    );
+    crate::console::tell(&line);
+}
+
 const CHILD: i32 = 17;
 
 /// Looks from time to time, until the end. `so_far` is called for each report that is due, and for SIGUSR1.
 fn watch(
-    watched: &mut [Watched],
+    watched: &mut Watched,
     signals: &Signals,
     plan: &Plan,
-    mut so_far: impl FnMut(&mut [Watched]),
+    mut so_far: impl FnMut(&mut Watched),
 ) {
     let start = Instant::now();
     let end = plan.limit.map(|limit| start + limit);
     let mut reports = Reports::new(plan.every, start);
+    let mut has_told = false;
     loop {
         let now = Instant::now();
         let wake = [end, reports.next()].into_iter().flatten().min();
@@ -111,9 +147,8 @@ fn watch(
         if received.is_some_and(|signal| ENDING.contains(&signal)) {
             return;
         }
-        for one in watched.iter_mut() {
-            one.attach.look();
-        }
+        watched.attach.look();
+        watched.look_at_figures(false);
         let is_due = reports.is_due(Instant::now());
         if received == Some(USER_1) || is_due {
             let began = Instant::now();
@@ -122,75 +157,80 @@ fn watch(
                 reports.made(began, Instant::now());
             }
         }
-        if watched.iter().all(|one| one.target.has_ended() || one.attach.has_executed()) {
-            return;
+        match watched.left() {
+            Some(left) if left.is_empty() => return,
+            Some(left) if !has_told && !plan.quiet => {
+                tell_left(&left);
+                has_told = true;
+            }
+            _ => {}
         }
     }
 }
 
 /// What is known of the processes besides what the kernel has `seen` of each.
-fn facts(plan: &Plan, watched: &[Watched], seen: &[Seen], started_unix_s: u64) -> Facts {
-    let mut facts =
-        Facts { started_unix_s, skip_frames: plan.view.skip_frames.clone(), ..Facts::default() };
-    let mut seen_facts = SeenFacts::default();
-    for (Watched { target, before, .. }, seen) in watched.iter().zip(seen) {
-        let pid = target.pid;
-        facts.threads.extend(since(before, threads(pid)));
-        let forked = seen.composed.iter().skip(1).map(|composed| composed.process.pid);
-        // Those that executed another program have its figures now.
-        let forked = forked.filter(|pid| !seen.forked.executed.contains(pid));
-        facts.threads.extend(forked.flat_map(threads));
-        seen_facts.attached.push(pid);
-        add(&mut seen_facts, seen, pid);
-        if target.has_ended() {
-            seen_facts.ended.push(pid);
-        }
+fn facts(plan: &Plan, watched: &Watched, seen: &Seen, started_unix_s: u64) -> Facts {
+    let targets = &watched.targets;
+    let ended = targets.iter().filter(|target| target.has_ended());
+    let stopped = targets.iter().filter(|target| target.is_stopped);
+    let children = targets.iter().flat_map(|target| target.children.iter().copied());
+    let is_named = |pid| targets.iter().any(|target| target.pid == pid);
+    let seen_facts = SeenFacts {
+        attached: targets.iter().map(|target| target.pid).collect(),
+        ended: ended.map(|target| target.pid).collect(),
+        children: children.filter(|&pid| !is_named(pid)).collect(),
+        stopped: stopped.map(|target| target.pid).collect(),
+        ..facts_of(seen)
+    };
+    let shown = |pid| seen.composed.iter().any(|composed| composed.process.pid == pid);
+    let threads = watched.figures.facts().into_iter().filter(|facts| shown(facts.pid));
+    let first = seen.composed.first();
+    Facts {
+        started_unix_s,
+        skip_frames: plan.view.skip_frames.clone(),
+        pid: seen_facts.attached.first().copied(),
+        command: first.map(|first| first.process.command.clone()).unwrap_or_default(),
+        wall_ns: seen.ended_ns.saturating_sub(seen.began_ns),
+        threads: threads.collect(),
+        seen: Some(seen_facts),
+        ..Facts::default()
     }
-    facts.pid = seen_facts.attached.first().copied();
-    let first = seen.first().and_then(|seen| seen.composed.first());
-    facts.command = first.map(|first| first.process.command.clone()).unwrap_or_default();
-    facts.seen = Some(seen_facts);
-    facts.wall_ns = wall_ns(seen);
-    facts
 }
 
 fn report(
     plan: &Plan,
-    seen: Vec<Seen>,
+    seen: Seen,
     facts: Facts,
     outputs: &mut Outputs,
     symbols: &mut ElfSymbols,
 ) -> Result<(), Failure> {
-    let start_ns = seen.iter().map(|seen| seen.began_ns).min().unwrap_or(0);
-    emit::after_run(plan, &record(start_ns, seen), facts, outputs, symbols)
+    emit::after_run(plan, &record(seen.began_ns, seen), facts, outputs, symbols)
 }
 
-/// Adds what was lost of one process, and what became of it.
-pub(crate) fn add(facts: &mut SeenFacts, seen: &Seen, pid: u32) {
-    facts.lost_waits += seen.losses.waits;
-    facts.lost_ns += seen.losses.waited_ns;
-    facts.lost_stacks += seen.losses.stacks;
-    facts.woken_by_others += seen.woken_by_others;
-    facts.missed += seen.losses.missed;
-    facts.summed_ns += seen.summed_ns;
-    facts.rest_ns += seen.rest_ns;
-    if seen.has_executed {
-        facts.executed.push(pid);
+/// What was lost, and what became of the processes.
+pub(crate) fn facts_of(seen: &Seen) -> SeenFacts {
+    let Seen { losses, forked, .. } = seen;
+    SeenFacts {
+        lost_waits: losses.waits,
+        lost_ns: losses.waited_ns,
+        lost_stacks: losses.stacks,
+        woken_by_others: seen.woken_by_others,
+        missed: losses.missed,
+        summed_ns: seen.summed_ns,
+        rest_ns: seen.rest_ns,
+        executed: seen.executed.clone(),
+        followed: seen.followed,
+        forked: forked.count,
+        forked_kept: forked.kept.clone(),
+        forked_executed: forked.executed_count,
+        forked_executed_pids: forked.executed.clone(),
+        forked_unwatched: forked.without_room,
+        ..SeenFacts::default()
     }
-    facts.forked += seen.forked.count;
-    facts.forked_kept.extend(&seen.forked.kept);
-    facts.forked_executed += seen.forked.executed_count;
-    facts.forked_executed_pids.extend(&seen.forked.executed);
-    facts.forked_unwatched += seen.forked.without_room;
-}
-
-fn wall_ns(all: &[Seen]) -> u64 {
-    let began = all.iter().map(|seen| seen.began_ns).min().unwrap_or(0);
-    all.iter().map(|seen| seen.ended_ns).max().unwrap_or(0).saturating_sub(began)
 }
 
 /// The record of what was seen, with times from `start_ns` on (CLOCK_MONOTONIC).
-pub(crate) fn record(start_ns: u64, all: Vec<Seen>) -> Vec<u8> {
+pub(crate) fn record(start_ns: u64, seen: Seen) -> Vec<u8> {
     let setup = Setup {
         clock: MONOTONIC,
         start_ticks: start_ns,
@@ -204,46 +244,5 @@ pub(crate) fn record(start_ns: u64, all: Vec<Seen>) -> Vec<u8> {
         capacity: 0,
         available: 0,
     };
-    let processes: Vec<compose::Composed> =
-        all.into_iter().flat_map(|seen| seen.composed).collect();
-    compose::record(&setup, &processes)
-}
-
-/// The kernel's figures of the threads of `pid`.
-fn threads(pid: u32) -> Vec<ThreadFacts> {
-    let mut watch = ThreadWatch::new(pid);
-    watch.look();
-    watch.facts().into_iter().filter(|facts| facts.pid == pid).collect()
-}
-
-/// What the threads did between two looks.
-fn since(before: &[ThreadFacts], after: Vec<ThreadFacts>) -> Vec<ThreadFacts> {
-    let less = |after: Option<u64>, before: Option<u64>| {
-        after.map(|after| after.saturating_sub(before.unwrap_or(0)))
-    };
-    let of = |mut facts: ThreadFacts| {
-        let old = before.iter().find(|old| old.thread.tid == facts.thread.tid);
-        if let Some(Thread {
-            cpu_ns,
-            user_ns,
-            system_ns,
-            runnable_ns,
-            voluntary_switches,
-            involuntary_switches,
-            migrations,
-            ..
-        }) = old.map(|old| &old.thread)
-        {
-            let new = &mut facts.thread;
-            new.cpu_ns = less(new.cpu_ns, *cpu_ns);
-            new.user_ns = less(new.user_ns, *user_ns);
-            new.system_ns = less(new.system_ns, *system_ns);
-            new.runnable_ns = less(new.runnable_ns, *runnable_ns);
-            new.voluntary_switches = less(new.voluntary_switches, *voluntary_switches);
-            new.involuntary_switches = less(new.involuntary_switches, *involuntary_switches);
-            new.migrations = less(new.migrations, *migrations);
-        }
-        facts
-    };
-    after.into_iter().map(of).collect()
+    compose::record(&setup, &seen.composed)
 }

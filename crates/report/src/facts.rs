@@ -98,6 +98,15 @@ pub struct SeenFacts {
     pub ended: Vec<u32>,
     /// Processes that executed another program, up to which they were watched.
     pub executed: Vec<u32>,
+    /// Programs that the processes executed, each watched from then on.
+    #[serde(default)]
+    pub followed: u64,
+    /// Child processes that ran already, and are not watched.
+    #[serde(default)]
+    pub children: Vec<u32>,
+    /// Those of the processes that were stopped (state T) when watching began.
+    #[serde(default)]
+    pub stopped: Vec<u32>,
     /// Waits that found no room, and are in no figure.
     pub lost_waits: u64,
     /// Their time.

@@ -82,7 +82,11 @@ fn record() -> Vec<u8> {
         }],
         ..ProcessRecord::default()
     };
-    let setup = Setup {
+    compose::record(&setup(), &[Composed { process, cells: vec![vec![], vec![(1, cell)]] }])
+}
+
+fn setup() -> Setup {
+    Setup {
         clock: clock::MONOTONIC,
         start_ticks: 1,
         tick_ns: 1.0,
@@ -94,8 +98,7 @@ fn record() -> Vec<u8> {
         enabled: false,
         capacity: 0,
         available: 0,
-    };
-    compose::record(&setup, &[Composed { process, cells: vec![vec![], vec![(1, cell)]] }])
+    }
 }
 
 fn seen(seen: SeenFacts) -> RunReport {
@@ -148,6 +151,9 @@ fn losses_and_ends_are_told() {
         attached: vec![12, 14, 15],
         ended: vec![12, 15],
         executed: vec![15],
+        followed: 2,
+        children: (41..51).collect(),
+        stopped: vec![14],
         lost_waits: 3,
         lost_ns: 5 * MS,
         lost_stacks: 4,
@@ -166,6 +172,9 @@ fn losses_and_ends_are_told() {
     for part in [
         "attached to 12 (has ended), 14 (still running), 15 (up to its exec)",
         "Watched up to the exec of another program: 15.",
+        "were executed meanwhile, each watched from shortly after its start: 2.",
+        "and are not watched: 10 (41, 42, 43, 44, 45, 46, 47, 48, 2 more).",
+        "until it was continued: 14.",
         "in no figure: 3, 5.00 ms of them known.",
         "counted without code: 4.",
         "whose code is not known: 6.",
@@ -176,6 +185,43 @@ fn losses_and_ends_are_told() {
         "and not watched, for lack of room: 10.",
         "counted without code: 9.00 ms.",
     ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// That a program has not waited is not known if it executed another one.
+#[test]
+fn without_waits_it_says_whether_another_program_was_executed() {
+    let none = SeenFacts::default();
+    let first = SeenFacts { executed: vec![12], ..none.clone() };
+    let forked = SeenFacts { forked_executed: 1, ..none.clone() };
+    for (seen, why) in [
+        (none, "no thread waited for a futex."),
+        (first, "the program executed another one, which was not watched."),
+        (forked, "executed other programs, which were not watched."),
+    ] {
+        let none = compose::record(&setup(), &[]);
+        let facts = Facts { seen: Some(seen), ..Facts::default() };
+        let report = report(&none, facts, &mut Names).unwrap();
+        let said = report.coverage.nothing_seen.unwrap();
+        assert!(said.ends_with(why), "{said}");
+    }
+}
+
+/// Code that caused some microseconds of waiting is not the headline where seconds are of unknown class.
+#[test]
+fn a_culprit_of_little_is_not_told_next_to_much_of_unknown_class() {
+    let mut report = seen(SeenFacts { attached: vec![12], ..SeenFacts::default() });
+    let render = |report: &RunReport| terminal::render(report, &terminal::Options::default());
+    assert!(render(&report).contains("share of all waiting"), "{}", render(&report));
+    let locks = &mut report.processes[0].locks;
+    let mut unknown = locks[0].clone();
+    (unknown.id, unknown.class) = (1, Class::Unknown);
+    locks[0].wait_ns.as_mut().unwrap().total = MS / 10;
+    locks.push(unknown);
+    let text = render(&report);
+    assert!(!text.contains("share of all waiting"), "{text}");
+    for part in ["none: all waiting at contended locks is 100 µs", "Not ranked: 120 ms"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

@@ -3,27 +3,35 @@
 //! # Contract
 //! A process that a watched one forks is watched from before its first instruction on, with its parent's ranges of
 //! code. One that executes another program is not watched any more: its code is elsewhere. One that has ended is not,
-//! so that another process may get its number.
+//! so that another process may get its number. The life of each thread is noted, from its creation to its exit.
 
 use super::{
-    Tables, check_process, count, counter, end, function, look_up, own, process, update, zero,
+    Tables, check_process, check_running, count, counter, end, function, life, look_up, own,
+    process, update, zero,
 };
-use uncontended_sys::bpf::{Assembler, Condition::*, Map, Operation::*, Register::*, Width::*};
+use uncontended_sys::bpf::{
+    Assembler, Condition::*, Label, Map, Operation::*, Register::*, Width::*,
+};
 
 /// At `task_newtask`, in the parent, whose event has the number of the new task and the flags of `clone` at `offsets`.
 pub(crate) fn forked(tables: &Tables, offsets: [i16; 2]) -> Assembler {
     const THREAD: i32 = 0x10000;
     let mut code = Assembler::default();
-    let (out, full) = (code.label(), code.label());
+    let (out, full, thread) = (code.label(), code.label(), code.label());
     let [pid, flags] = offsets;
-    code.load(Double, R2, R1, flags);
-    code.compute_with(And, R2, THREAD);
-    code.jump_if_with(NotEqual, R2, 0, out);
+    code.load(Double, R9, R1, flags);
+    code.compute_with(And, R9, THREAD);
     code.load(Word, R6, R1, pid);
     check_process(&mut code, tables, out);
     code.store(Word, FP, own::THREAD, R6);
     code.call(function::TIME);
     code.copy(R7, R0);
+    code.load(Word, R8, FP, own::PROCESS);
+    code.jump_if_with(NotEqual, R9, 0, thread);
+    code.copy(R8, R6);
+    code.place(thread);
+    born(&mut code, tables);
+    code.jump_if_with(NotEqual, R9, 0, out);
     zero(&mut code, process::BYTES);
     code.store_constant(Word, FP, own::VALUE + process::STATE, process::WATCHED as i32);
     code.load(Word, R1, FP, own::PROCESS);
@@ -48,6 +56,44 @@ pub(crate) fn forked(tables: &Tables, offsets: [i16; 2]) -> Assembler {
     code
 }
 
+/// Notes that the thread in [`own::THREAD`], of the process in `R8`, was born at the time in `R7`. One that gets the
+/// number of another one of its process lives from the birth of that one on, since both have one row.
+fn born(code: &mut Assembler, tables: &Tables) {
+    let (new, same, done) = (code.label(), code.label(), code.label());
+    look_up(code, &tables.lives, own::THREAD, new);
+    code.load(Double, R1, R0, life::PROCESS);
+    code.jump_if(Equal, R1, R8, same);
+    code.store(Double, R0, life::PROCESS, R8);
+    code.store(Double, R0, life::BORN, R7);
+    code.place(same);
+    code.store_constant(Double, R0, life::ENDED, 0);
+    code.jump(done);
+    code.place(new);
+    zero(code, life::BYTES);
+    code.store(Double, FP, own::VALUE + life::BORN, R7);
+    code.store(Double, FP, own::VALUE + life::PROCESS, R8);
+    update(code, &tables.lives, own::THREAD);
+    code.place(done);
+}
+
+/// Notes that the thread in [`own::THREAD`] ends; jumps to `unknown` if its birth is not noted.
+fn died(code: &mut Assembler, tables: &Tables, unknown: Label) {
+    look_up(code, &tables.lives, own::THREAD, unknown);
+    code.copy(R7, R0);
+    code.call(function::TIME);
+    code.store(Double, R7, life::ENDED, R0);
+}
+
+/// At `sched_process_exit`, in a thread that ends.
+pub(crate) fn exited(tables: &Tables) -> Assembler {
+    let mut code = Assembler::default();
+    let out = code.label();
+    check_process(&mut code, tables, out);
+    died(&mut code, tables, out);
+    end(&mut code, out);
+    code
+}
+
 /// Removes the entries of the number in [`own::THREAD`].
 fn remove(code: &mut Assembler, maps: &[&Map]) {
     for map in maps {
@@ -63,8 +109,8 @@ pub(crate) fn executed(tables: &Tables) -> Assembler {
     let mut code = Assembler::default();
     let out = code.label();
     check_process(&mut code, tables, out);
-    look_up(&mut code, &tables.processes, own::PROCESS, out);
     code.store_constant(Word, R0, process::STATE, process::EXECUTED as i32);
+    died(&mut code, tables, out);
     end(&mut code, out);
     code
 }
@@ -77,6 +123,8 @@ pub(crate) fn freed(tables: &Tables, offset: i16) -> Assembler {
     let (out, kept, executed) = (code.label(), code.label(), code.label());
     code.load(Word, R2, R1, offset);
     code.store(Word, FP, own::THREAD, R2);
+    code.store_constant(Double, FP, own::ZERO, 0);
+    check_running(&mut code, tables, out);
     remove(&mut code, &[&tables.threads]);
     look_up(&mut code, &tables.processes, own::THREAD, out);
     code.copy(R7, R0);
@@ -86,7 +134,7 @@ pub(crate) fn freed(tables: &Tables, offset: i16) -> Assembler {
     code.jump_if_with(Equal, R1, 0, kept);
     code.load(Double, R1, R7, process::CALLED);
     code.jump_if_with(NotEqual, R1, 0, kept);
-    remove(&mut code, &[&tables.processes, &tables.ranges]);
+    remove(&mut code, &[&tables.processes, &tables.ranges, &tables.lives]);
     code.jump(out);
     code.place(kept);
     code.store_constant(Word, R7, process::STATE, process::GONE as i32);

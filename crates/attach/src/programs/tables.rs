@@ -1,10 +1,11 @@
 //! The tables that the programs in the kernel fill, and the places in their keys and values.
 //!
 //! # Contract
-//! [`Tables::new`] makes them: 23 MiB in the kernel. The modules say what is where.
+//! [`Tables::new`] makes them: 28 MiB in the kernel. The modules say what is where.
 
 use super::STACK_VALUE;
 use crate::words;
+use std::collections::BTreeMap;
 use std::io;
 use uncontended_sys::bpf::{Kind, Map};
 
@@ -104,6 +105,17 @@ pub(crate) mod process {
     pub(crate) const GONE: u32 = 3;
 }
 
+/// Places in an entry of `lives`.
+pub(crate) mod life {
+    /// When the thread was created, or met when watching began.
+    pub(crate) const BORN: i16 = 0;
+    /// When it ended; 0 if it has not.
+    pub(crate) const ENDED: i16 = 8;
+    /// Its process, in 64 bits.
+    pub(crate) const PROCESS: i16 = 16;
+    pub(crate) const BYTES: usize = 24;
+}
+
 /// The tables that the programs share with us.
 #[derive(Debug)]
 pub(crate) struct Tables {
@@ -113,6 +125,10 @@ pub(crate) struct Tables {
     pub(crate) ranges: Map,
     pub(crate) counters: Map,
     pub(crate) threads: Map,
+    /// When each thread of the processes was born and ended.
+    pub(super) lives: Map,
+    /// Not 0: nothing is counted any more.
+    pub(super) stopped: Map,
     pub(crate) sums: Map,
     /// The numbers of stacks that were met.
     pub(super) numbers: Map,
@@ -125,6 +141,8 @@ pub(crate) struct Tables {
 const THREADS: u32 = 16 << 10;
 /// Waits that differ in thread, address, stacks or length.
 const SUMS: u32 = 64 << 10;
+/// Threads that live, or lived meanwhile.
+const LIVES: u32 = 64 << 10;
 /// Stacks.
 const NUMBERS: u32 = 32 << 10;
 /// Stacks that are new between two looks.
@@ -139,6 +157,8 @@ impl Tables {
             ranges: Map::new(Kind::Hash, 4, 32, PROCESSES)?,
             counters: Map::new(Kind::Array, 4, counter::BYTES, 1)?,
             threads: Map::new(Kind::Hash, 4, wait::BYTES, THREADS)?,
+            lives: Map::new(Kind::Hash, 4, life::BYTES, LIVES)?,
+            stopped: Map::new(Kind::Array, 4, 8, 1)?,
             sums: Map::new(Kind::Hash, key::BYTES, sum::BYTES, SUMS)?,
             numbers: Map::new(Kind::Hash, 8, 8, NUMBERS)?,
             stacks: Map::new(Kind::Hash, 8, STACK_VALUE, STACKS)?,
@@ -146,11 +166,40 @@ impl Tables {
         })
     }
 
-    /// Watches a process that runs already.
-    pub(crate) fn watch(&self, pid: u32) {
+    /// Watches a process that runs already, and that `parent` forked (0: not a watched one).
+    pub(crate) fn watch(&self, pid: u32, parent: u32, began_ns: u64) {
         let mut value = [0; process::BYTES];
         value[0] = process::WATCHED as u8;
+        value[process::PARENT as usize..][..4].copy_from_slice(&parent.to_le_bytes());
+        value[process::BEGAN as usize..][..8].copy_from_slice(&began_ns.to_le_bytes());
         self.processes.set(&pid.to_le_bytes(), &value, false);
+    }
+
+    /// Stops all counting, at once.
+    pub(crate) fn stop(&self) {
+        self.stopped.set(&[0; 4], &1u64.to_le_bytes(), false);
+    }
+
+    /// Notes that the thread `tid` of `pid` lived at `now_ns`, unless it is noted already.
+    pub(crate) fn meet(&self, pid: u32, tid: u32, now_ns: u64) {
+        self.lives.set(&tid.to_le_bytes(), &lived(pid, [now_ns, 0]), true);
+    }
+
+    /// Notes that the thread `tid` of `pid`, met at `now_ns`, has ended then.
+    pub(crate) fn miss(&self, pid: u32, tid: u32, now_ns: u64) {
+        self.lives.set(&tid.to_le_bytes(), &lived(pid, [now_ns, now_ns]), false);
+    }
+
+    /// When each thread was born and, if it has, when it ended (else 0), by process and thread.
+    pub(crate) fn lives(&self) -> BTreeMap<u32, BTreeMap<u32, [u64; 2]>> {
+        let mut lives: BTreeMap<u32, BTreeMap<u32, [u64; 2]>> = BTreeMap::new();
+        for key in self.lives.keys() {
+            let Some(value) = self.lives.get(&key) else { continue };
+            let of = |place: i16| words::at(&value, usize::from(place.unsigned_abs()));
+            let of_process = lives.entry(of(life::PROCESS) as u32).or_default();
+            of_process.insert(words::half_at(&key, 0), [of(life::BORN), of(life::ENDED)]);
+        }
+        lives
     }
 
     /// Says where the code of a process is.
@@ -159,10 +208,27 @@ impl Tables {
         self.ranges.set(&pid.to_le_bytes(), &ranges, false);
     }
 
+    /// Removes what was counted of a process, and its threads' lives.
+    pub(crate) fn clear(&self, pid: u32) {
+        let process = usize::from(key::PROCESS.unsigned_abs());
+        for key in self.sums.keys().iter().filter(|key| words::at(key, process) == u64::from(pid)) {
+            self.sums.remove(key);
+        }
+        for tid in self.lives().remove(&pid).into_iter().flat_map(BTreeMap::into_keys) {
+            self.lives.remove(&tid.to_le_bytes());
+        }
+    }
+
+    /// Removes the life of a thread.
+    pub(crate) fn reborn(&self, tid: u32) {
+        self.lives.remove(&tid.to_le_bytes());
+    }
+
     /// Forgets a process that has ended.
     pub(crate) fn forget(&self, pid: u32) {
         self.ranges.remove(&pid.to_le_bytes());
         self.processes.remove(&pid.to_le_bytes());
+        self.lives.remove(&pid.to_le_bytes());
     }
 
     /// The processes that are or were watched, parents before their children.
@@ -186,13 +252,18 @@ impl Tables {
     }
 }
 
+/// An entry of `lives`.
+fn lived(pid: u32, [born, ended]: [u64; 2]) -> Vec<u8> {
+    [born, ended, u64::from(pid)].into_iter().flat_map(u64::to_le_bytes).collect()
+}
+
 /// What became of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) pid: u32,
     /// The process that forked it; 0 if it ran already.
     pub(crate) parent: u32,
-    /// When it was forked; 0 if it ran already.
+    /// When watching of it, or of the program that it executed, began.
     pub(crate) began_ns: u64,
     /// When it ended; 0 if it has not.
     pub(crate) ended_ns: u64,

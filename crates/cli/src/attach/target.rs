@@ -9,6 +9,10 @@ use uncontended_sys::process::Other;
 pub(crate) struct Target {
     pub(crate) pid: u32,
     process: Other,
+    /// Its child processes, when it was opened.
+    pub(crate) children: Vec<u32>,
+    /// Whether a signal had stopped it then.
+    pub(crate) is_stopped: bool,
 }
 
 impl Target {
@@ -38,13 +42,24 @@ impl Target {
             return Err(Failure::new(cause, "give the PID of a program"));
         }
         let process = Other::open(pid).map_err(|_| gone(pid))?;
-        Ok(Target { pid, process })
+        let is_stopped = field("State").is_some_and(|state| state.starts_with(['T', 't']));
+        Ok(Target { pid, process, children: children(pid), is_stopped })
     }
 
     /// Whether it has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.process.has_ended()
     }
+}
+
+/// The child processes of `pid`, as far as the kernel lists them.
+fn children(pid: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let pids = |list: String| -> Vec<u32> {
+        list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    };
+    lists.flat_map(pids).collect()
 }
 
 fn gone(pid: u32) -> Failure {

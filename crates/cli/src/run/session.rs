@@ -24,7 +24,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use uncontended_attach::Seen;
 use uncontended_decide::Failure;
-use uncontended_report::facts::{Facts, SeenFacts};
+use uncontended_report::facts::Facts;
 use uncontended_sys::process::{self, Child, Image};
 use uncontended_sys::signals::Signals;
 
@@ -138,7 +138,7 @@ impl Run<'_> {
                 .map(|obstacle| obstacle.reason().into()),
             futex: watches.futexes(symbols),
             spans: watches.spans(record.start_ns()),
-            seen: seen.map(|seen| facts_of(seen, pid)),
+            seen: seen.map(attach::facts_of),
             ..Facts::default()
         }
     }
@@ -181,7 +181,7 @@ fn schedule<'a>(plan: &'a Plan, signals: &'a Signals, start: Instant) -> Schedul
 /// The record, or what the kernel saw from outside.
 fn bytes(record: &Record, seen: Option<Seen>) -> Result<Vec<u8>, Failure> {
     match seen {
-        Some(seen) => Ok(attach::record(record.start_ns(), vec![seen])),
+        Some(seen) => Ok(attach::record(record.start_ns(), seen)),
         None => record.read().map_err(unreadable),
     }
 }
@@ -189,12 +189,6 @@ fn bytes(record: &Record, seen: Option<Seen>) -> Result<Vec<u8>, Failure> {
 /// The time, in seconds since 1970.
 pub(crate) fn now_unix_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
-}
-
-fn facts_of(seen: &Seen, pid: u32) -> SeenFacts {
-    let mut facts = SeenFacts::default();
-    attach::add(&mut facts, seen, pid);
-    facts
 }
 
 /// The exit status of `unc`, given the program's, and why its load failed.

@@ -195,7 +195,7 @@ fn is_alive(pid: u32) -> bool {
 }
 
 /// The figures of the thread in the directory `task`, or nothing if it is gone.
-fn figures(task: &Path, tid: u32) -> Option<Thread> {
+pub(crate) fn figures(task: &Path, tid: u32) -> Option<Thread> {
     let status = fs::read_to_string(task.join("status")).ok()?;
     let field = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;

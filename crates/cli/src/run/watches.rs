@@ -52,7 +52,7 @@ impl Watches {
             futexes.begin();
         }
         if let Some(outside) = &mut self.outside {
-            outside.begin(pid);
+            outside.begin_and_follow(pid);
         }
     }
 

@@ -308,7 +308,15 @@ fn nothing_seen(
     if processes.iter().any(|process| !process.locks.is_empty()) {
         return None;
     }
-    if facts.seen.is_some() {
+    if let Some(seen) = &facts.seen {
+        if !seen.executed.is_empty() {
+            return Some(
+                "Nothing was seen: the program executed another one, which was not watched.".into(),
+            );
+        }
+        if seen.forked_executed > 0 {
+            return Some("Nothing was seen: processes that the program forked executed other programs, which were not watched.".into());
+        }
         return Some("Nothing was seen: no thread waited for a futex.".into());
     }
     if let Some(reason) = &facts.unobserved {
@@ -322,6 +330,13 @@ fn nothing_seen(
         let wall = duration(facts.wall_ns);
         return Some(format!(
             "Nothing was recorded: the program ended after {wall}, before recording began (--delay {delay})."
+        ));
+    }
+    if let Some(other) = not_recording.iter().find(|other| Some(other.pid) == facts.pid) {
+        let name = other.command.first().map_or("another one", String::as_str);
+        return Some(format!(
+            "Nothing was seen: the program executed {name}, which did not record, because {}. As root, `--source kernel` watches it.",
+            other.reason
         ));
     }
     if !not_recording.is_empty() || facts.other_users > 0 {

@@ -21,6 +21,19 @@ pub(super) fn unseen(facts: &Facts) -> Vec<String> {
         let pids = pids(&seen.executed);
         unseen.push(format!("Watched up to the exec of another program: {pids}."));
     }
+    if seen.followed > 0 {
+        let number = count(seen.followed);
+        unseen.push(format!("Programs that were executed meanwhile, each watched from shortly after its start: {number}."));
+    }
+    if !seen.children.is_empty() {
+        let (number, pids) =
+            (count(seen.children.len() as u64), named(&seen.children, seen.children.len() as u64));
+        unseen.push(format!("Child processes that ran already when watching began, and are not watched: {number} ({pids}). `unc attach` watches those that it is given, too."));
+    }
+    if !seen.stopped.is_empty() {
+        let pids = pids(&seen.stopped);
+        unseen.push(format!("Stopped (state T) when watching began, so none of its threads ran until it was continued: {pids}."));
+    }
     unseen.extend(forks(seen));
     unseen.extend(losses(seen));
     unseen

@@ -101,10 +101,11 @@ fn complete(thread: &mut Thread, record: &Record<'_>, seen: &ThreadRecord) {
     thread.wait_ns = Some(record.ns(seen.waited));
     thread.blocked = Some(seen.blocked);
     thread.joined_ns = Some(record.ns(seen.joined));
-    if thread.name.is_empty() || seen.end_ticks != 0 {
+    if thread.name.is_empty() || seen.end_ticks != 0 && !seen.name.is_empty() {
         thread.name.clone_from(&seen.name);
     }
-    if seen.end_ticks != 0 {
+    // The kernel's record has none of these.
+    if seen.end_ticks != 0 && !record.from_kernel {
         thread.cpu_ns = thread.cpu_ns.max(Some(seen.cpu_ns));
         thread.divide_cpu(seen.cpu_ns.saturating_sub(seen.system_ns), seen.system_ns);
         thread.voluntary_switches = thread.voluntary_switches.max(Some(seen.voluntary));

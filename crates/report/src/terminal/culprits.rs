@@ -39,8 +39,27 @@ pub(crate) fn shown(report: &RunReport) -> impl Iterator<Item = &Blamed> {
     let is_worth = move |(nth, culprit): &(usize, &Blamed)| {
         *nth == 0 || culprit.share >= LEAST || gains(culprit)
     };
-    let blamed = report.culprits.iter().filter(|culprit| !report.is_for_cpu(culprit));
+    let is_little = is_dwarfed(report);
+    let blamed =
+        report.culprits.iter().filter(move |culprit| !is_little && !report.is_for_cpu(culprit));
     blamed.take(MOST).enumerate().filter(is_worth).map(|(_, culprit)| culprit)
+}
+
+/// Whether the waiting at contended locks is nothing next to that at locks of unknown class, which the kernel saw.
+fn is_dwarfed(report: &RunReport) -> bool {
+    const LITTLE: f64 = 0.01;
+    let contended_ns = contended_ns(report) as f64;
+    let is_little = contended_ns < GAINS * report.wall_ns as f64;
+    let is_known = report.source == Source::Preload || !report.spans.is_empty();
+    let unknown_ns = unknown(report).fold(0u64, |sum, (ns, _)| sum.saturating_add(ns));
+    !is_known && is_little && unknown_ns >= HEAVY_NS && contended_ns < LITTLE * unknown_ns as f64
+}
+
+/// The waiting at each row of unknown class, and its number.
+fn unknown(report: &RunReport) -> impl Iterator<Item = (u64, u64)> {
+    let locks = report.processes.iter().flat_map(|process| &process.locks);
+    let of = locks.filter(|lock| lock.class == Class::Unknown);
+    of.map(|lock| (lock.wait_ns.as_ref().map_or(0, |wait| wait.total), lock.id))
 }
 
 /// What all waiting at contended locks comes to, in a sentence, if it is too little to be worth a change and no finding
@@ -50,6 +69,7 @@ pub(crate) fn negligible(report: &RunReport) -> Option<String> {
     let of_run = waited_ns as f64 / report.wall_ns.max(1) as f64;
     let is_asked = report.only.is_some() || !report.spans.is_empty();
     let is_found = report.findings.iter().any(|finding| finding.lock.is_some());
+    let is_found = is_found && !is_dwarfed(report);
     (waited_ns > 0 && of_run < GAINS && !is_asked && !is_found).then(|| {
         let (waited, share) = (figures::duration(waited_ns), figures::percent(of_run));
         match Ending::of(report) {
@@ -158,10 +178,7 @@ pub(crate) fn notes(report: &RunReport) -> impl Iterator<Item = String> {
 /// Rows of which it is not known whether threads wait for each other there: they have no culprits, but may be most of
 /// the waiting.
 pub(crate) fn unranked(report: &RunReport) -> Option<String> {
-    let of = |lock: &&Lock| lock.class == Class::Unknown;
-    let locks = report.processes.iter().flat_map(|process| &process.locks).filter(of);
-    let waited = |lock: &Lock| lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
-    let mut locks: Vec<(u64, u64)> = locks.map(|lock| (waited(lock), lock.id)).collect();
+    let mut locks: Vec<(u64, u64)> = unknown(report).collect();
     let wait_ns = locks.iter().fold(0u64, |sum, (ns, _)| sum.saturating_add(*ns));
     let all_ns = contended_ns(report).saturating_add(wait_ns);
     let is_much = wait_ns >= HEAVY_NS && wait_ns as f64 >= MUCH * all_ns as f64;

@@ -1,0 +1,331 @@
+//! From when to when `unc attach` watches, and how long the threads lived meanwhile: several processes, threads that
+//! come and go, processes that end first.
+
+mod common;
+use common::attached::{attach, json, unseen, watched};
+use common::{Folder, compile, unc_run};
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// Two threads that take turns at a lock, for two milliseconds each, as long as a line is awaited.
+const TURNS: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int is_over;
+static void *body(void *unused) {
+    while (!is_over) {
+        pthread_mutex_lock(&lock);
+        usleep(2000);
+        pthread_mutex_unlock(&lock);
+        usleep(100);
+    }
+    return unused;
+}
+int main(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, body, NULL);
+    puts("runs");
+    fflush(stdout);
+    getchar();
+    is_over = 1;
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    return 0;
+}
+"#;
+
+fn processes(report: &Value) -> &[Value] {
+    report["processes"].as_array().unwrap()
+}
+
+fn threads(process: &Value) -> &[Value] {
+    process["threads"].as_array().unwrap()
+}
+
+fn started(program: &std::path::Path) -> Child {
+    let mut command = Command::new(program);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "runs\n");
+    child
+}
+
+#[test]
+fn the_watching_of_several_processes_ends_at_one_instant() {
+    let test = "the_watching_of_several_processes_ends_at_one_instant";
+    let folder = Folder::new();
+    let program = compile(&folder, TURNS, &["-O1"]).expect("a C compiler");
+    let mut children: Vec<Child> = (0..8).map(|_| started(program.as_ref())).collect();
+    let pids: Vec<String> = children.iter().map(|child| child.id().to_string()).collect();
+    let path = folder.file("seen.json");
+    let mut flags = vec!["--for", "500ms", "--json", &path];
+    flags.extend(pids[1..].iter().map(String::as_str));
+    let attached = attach(test, &pids[0], &flags);
+    let status = attached.map(|(mut unc, _)| unc.wait().unwrap());
+    for child in &mut children {
+        drop(child.stdin.take());
+        assert!(child.wait().unwrap().success());
+    }
+    let Some(status) = status else { return };
+    assert!(status.success());
+    let report = json(&path);
+    assert_eq!(processes(&report).len(), 8);
+    for process in processes(&report) {
+        let lives: Vec<u64> =
+            threads(process).iter().map(|thread| thread["lived_ns"].as_u64().unwrap()).collect();
+        assert!(lives.len() == 3 && lives.iter().all(|&life| life == lives[0]), "{lives:?}");
+        // No turn takes longer than the other thread's; of the last process, as of the first.
+        for thread in &threads(process)[1..] {
+            let unfinished = thread["unfinished_wait_ns"].as_u64().unwrap_or(0);
+            assert!(unfinished < 250_000_000, "{thread:#}");
+        }
+        let share = process["locks"][0]["wait_share"].as_f64().unwrap();
+        assert!(share > 0.2 && share <= 1.0, "{share}");
+    }
+}
+
+/// Eight threads at a time, which wait for each other at a lock and end.
+const CHURN: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *body(void *unused) {
+    pthread_mutex_lock(&lock);
+    usleep(2000);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+static void churn(void) {
+    for (int round = 0; round < 40; round++) {
+        pthread_t threads[8];
+        for (int i = 0; i < 8; i++) pthread_create(&threads[i], NULL, body, NULL);
+        for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
+    }
+}
+int main(void) {
+    puts("runs");
+    fflush(stdout);
+    getchar();
+    pid_t child = fork();
+    churn();
+    if (child == 0) _exit(0);
+    waitpid(child, NULL, 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_thread_lives_from_its_birth_to_its_end_and_no_longer() {
+    let test = "a_thread_lives_from_its_birth_to_its_end_and_no_longer";
+    let folder = Folder::new();
+    let program = compile(&folder, CHURN, &["-O1"]).expect("a C compiler");
+    let Some(seen) = watched(test, &folder, Command::new(&program), &[]) else { return };
+    let path = folder.file("preloaded.json");
+    let mut command = unc_run(&["--json", &path, "--source", "preload"]);
+    command.arg(&program);
+    assert!(command.stdin(Stdio::null()).output().unwrap().status.success());
+    let preloaded = json(&path);
+    let share = |report: &Value, nth: usize| {
+        let process = &processes(report)[nth];
+        let locks = process["locks"].as_array().unwrap().iter();
+        let share = locks.filter_map(|lock| lock["wait_share"].as_f64()).fold(0.0, f64::max);
+        assert!(share <= 1.0, "{share}");
+        share
+    };
+    for process in 0..2 {
+        let (kernel, inside) = (share(&seen.report, process), share(&preloaded, process));
+        assert!((kernel - inside).abs() < 0.15, "process {process}: {kernel}, inside: {inside}");
+    }
+}
+
+/// A thread that computes for a second, and some that end before anyone has looked.
+const COMPUTES: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+static volatile unsigned long sum;
+static void *computes(void *unused) {
+    struct timespec cpu;
+    do {
+        for (int i = 0; i < 1000; i++) sum = sum * 31 + 7;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    } while (cpu.tv_sec == 0);
+    return unused;
+}
+static void *ends(void *unused) { return unused; }
+int main(void) {
+    puts("runs");
+    fflush(stdout);
+    getchar();
+    pthread_t thread, other;
+    pthread_create(&thread, NULL, computes, NULL);
+    for (int i = 0; i < 20; i++) {
+        pthread_create(&other, NULL, ends, NULL);
+        pthread_join(other, NULL);
+    }
+    pthread_join(thread, NULL);
+    return 0;
+}
+"#;
+
+#[test]
+fn the_figures_of_threads_that_have_ended_are_the_last_ones_or_unknown() {
+    let test = "the_figures_of_threads_that_have_ended_are_the_last_ones_or_unknown";
+    let folder = Folder::new();
+    let program = compile(&folder, COMPUTES, &["-O1"]).expect("a C compiler");
+    let Some(seen) = watched(test, &folder, Command::new(program), &[]) else { return };
+    let all = threads(&processes(&seen.report)[0]);
+    assert!(all.len() >= 20, "{all:#?}");
+    let most = all.iter().filter_map(|thread| thread["cpu_ns"].as_u64()).max().unwrap();
+    assert!((500_000_000..=1_500_000_000).contains(&most), "{most}");
+    let read = |thread: &&Value| !thread["voluntary_switches"].is_null();
+    for thread in all.iter().filter(|thread| !read(thread)) {
+        assert!(thread["cpu_ns"].is_null() && thread["involuntary_switches"].is_null());
+    }
+    assert!(!all.iter().all(|thread| read(&thread)), "{all:#?}");
+}
+
+/// Ends at once, and leaves a process that waits for another 400 ms.
+const DAEMON: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *body(void *unused) {
+    for (int i = 0; i < 20; i++) {
+        pthread_mutex_lock(&lock);
+        usleep(10000);
+        pthread_mutex_unlock(&lock);
+        usleep(100);
+    }
+    return unused;
+}
+int main(void) {
+    puts("runs");
+    fflush(stdout);
+    getchar();
+    if (fork() != 0) { usleep(100000); return 0; }
+    fclose(stdout);
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, body, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_process_that_outlives_the_one_that_forked_it_is_watched_on() {
+    let test = "a_process_that_outlives_the_one_that_forked_it_is_watched_on";
+    let folder = Folder::new();
+    let program = compile(&folder, DAEMON, &["-O1"]).expect("a C compiler");
+    let Some(seen) = watched(test, &folder, Command::new(program), &[]) else { return };
+    assert_eq!(seen.report["attached"]["ended"], serde_json::json!([seen.pid]));
+    let [_, daemon] = processes(&seen.report) else { panic!("{:#}", seen.report) };
+    let waits = daemon["locks"][0]["wait_ns"]["count"].as_u64();
+    assert!(waits >= Some(25), "{daemon:#}");
+}
+
+#[test]
+fn children_that_run_already_and_processes_that_are_stopped_are_named() {
+    let test = "children_that_run_already_and_processes_that_are_stopped_are_named";
+    let folder = Folder::new();
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "sleep 20 & echo $!; read line; kill $!; exit 0"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut sleeps = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut sleeps).unwrap();
+    let pid = child.id().to_string();
+    let signal = |name| Command::new("kill").args([name, pid.as_str()]).status().unwrap();
+    assert!(signal("-STOP").success());
+    let path = folder.file("seen.json");
+    let attached = attach(test, &pid, &["--for", "200ms", "--json", &path]);
+    let status = attached.map(|(mut unc, _)| unc.wait().unwrap());
+    assert!(signal("-CONT").success());
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    let Some(status) = status else { return };
+    assert!(status.success());
+    let report = json(&path);
+    let said = unseen(&report).join(" ");
+    for part in [
+        format!("are not watched: 1 ({}).", sleeps.trim()),
+        format!("until it was continued: {pid}."),
+    ] {
+        assert!(said.contains(&part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn a_low_limit_of_open_files_is_named_with_the_remedy() {
+    let unc = env!("CARGO_BIN_EXE_unc");
+    let script = format!("ulimit -n 16; exec {unc} attach --no-history --for 100ms $$$$");
+    let script = script.replace("$$$$", &std::process::id().to_string());
+    let output = Command::new("/bin/sh").args(["-c", &script]).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(125), "{told}");
+    let refused = ["permission", "x86-64", "container", "locked down"];
+    if refused.iter().any(|why| told.contains(why)) {
+        let test = "a_low_limit_of_open_files_is_named_with_the_remedy";
+        uncontended_testkit::skip!(test, "{}", told.trim());
+        return;
+    }
+    assert!(told.contains("open files") && told.contains("ulimit -n"), "{told}");
+}
+
+/// The report of `unc run` with `flags` on a command, `wrapper`.
+fn wrapped(test: &str, folder: &Folder, flags: &[&str], wrapper: &[&str]) -> Option<Value> {
+    let path = folder.file("wrapped.json");
+    let mut command = unc_run(&[flags, &["--json", &path]].concat());
+    command.args(wrapper).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    if output.status.code() == Some(125) {
+        uncontended_testkit::skip!(test, "{}", told.trim());
+        return None;
+    }
+    assert!(output.status.success(), "{told}");
+    Some(json(&path))
+}
+
+#[test]
+fn the_program_that_a_wrapper_executes_is_watched_by_the_kernel() {
+    let test = "the_program_that_a_wrapper_executes_is_watched_by_the_kernel";
+    let folder = Folder::new();
+    let program = compile(&folder, CHURN, &["-O1"]).expect("a C compiler");
+    for (script, parts) in [("sleep 0.1; exec \"$0\"", 1..=2), ("\"$0\"; exit $?", 1..=1)] {
+        let wrapper = ["/bin/sh", "-c", script, &program];
+        let flags = ["--source", "kernel"];
+        let Some(report) = wrapped(test, &folder, &flags, &wrapper) else { return };
+        check_wrapped(&report, parts);
+    }
+}
+
+/// That the program which was executed has its waits and its code; `followed` programs were.
+fn check_wrapped(report: &Value, followed: std::ops::RangeInclusive<u32>) {
+    let mut all = processes(report).iter();
+    let first = all.find(|process| process["locks"][0].is_object()).unwrap();
+    let lock = &first["locks"][0];
+    assert!(lock["wait_ns"]["count"].as_u64() >= Some(150), "{first:#}");
+    assert_eq!(lock["ended_by"][0]["site"]["function"], "body", "{lock:#}");
+    assert!(lock["ended_by"][0]["share"].as_f64() >= Some(0.9), "{lock:#}");
+    let said = unseen(report).join(" ");
+    let is_said = |number| said.contains(&format!("shortly after its start: {number}."));
+    assert!(followed.clone().any(is_said), "{said}");
+    assert!(report["coverage"]["nothing_seen"].is_null(), "{report:#}");
+}
+
+#[test]
+fn a_program_into_which_a_wrapper_does_not_load_the_observer_is_named() {
+    let test = "a_program_into_which_a_wrapper_does_not_load_the_observer_is_named";
+    let folder = Folder::new();
+    let program = compile(&folder, CHURN, &["-O1"]).expect("a C compiler");
+    let wrapper = ["/usr/bin/env", "-i", &program];
+    let Some(report) = wrapped(test, &folder, &["--source", "preload"], &wrapper) else { return };
+    let said = report["coverage"]["nothing_seen"].as_str().unwrap_or_default();
+    assert!(said.contains("the program executed ") && said.contains("--source kernel"), "{said}");
+}
