@@ -208,10 +208,12 @@ impl Attach {
 
     fn begin_image(&mut self, mut process: Process) {
         let (pid, now_ns) = (process.pid, process.began_ns);
-        // First of all: it may fork before its files are read.
-        self.tables.watch(pid, process.parent, now_ns);
-        process.look();
+        // Stacks are taken by its ranges of code; its files are read afterwards, since it may fork meanwhile.
+        process.modules.look(pid);
         self.tables.tell_ranges(pid, process.modules.ranges());
+        self.tables.watch(pid, process.parent, now_ns);
+        process.read_files();
+        process.look();
         self.processes.insert(pid, process);
         seed::lives(&self.tables, pid, now_ns);
         seed::waiting(&self.tables, pid, now_ns);

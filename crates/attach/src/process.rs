@@ -95,9 +95,14 @@ impl Process {
         }
         let is_new = self.modules.look(self.pid);
         if is_new {
-            self.unwinder.look(&self.modules);
+            self.read_files();
         }
         is_new
+    }
+
+    /// Reads what its files say of their code.
+    pub(crate) fn read_files(&mut self) {
+        self.unwinder.look(&self.modules);
     }
 
     /// Keeps the call chain of a stack of its.
