@@ -208,10 +208,10 @@ impl Attach {
 
     fn begin_image(&mut self, mut process: Process) {
         let (pid, now_ns) = (process.pid, process.began_ns);
-        // Stacks are taken by its ranges of code; its files are read afterwards, since it may fork meanwhile.
+        // First of all: it may fork meanwhile. Its waits count once its ranges of code are known.
+        self.tables.watch(pid, process.parent, now_ns);
         process.modules.look(pid);
         self.tables.tell_ranges(pid, process.modules.ranges());
-        self.tables.watch(pid, process.parent, now_ns);
         process.read_files();
         process.look();
         self.processes.insert(pid, process);
@@ -230,6 +230,7 @@ impl Attach {
             self.tables.clear(state.pid);
         }
         self.tables.reborn(state.pid);
+        self.tables.ranges.remove(&state.pid.to_le_bytes());
         self.followed += 1;
         let mut process = Process::new(state.pid, now_ns);
         process.parent = before.parent;

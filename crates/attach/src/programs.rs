@@ -147,6 +147,8 @@ pub(crate) fn enter(tables: &Tables, call: Call) -> Assembler {
         waits(&mut code, out);
     }
     check_process(&mut code, tables, out);
+    // Without them, all stacks would be one.
+    look_up(&mut code, &tables.ranges, own::PROCESS, out);
     let new = code.label();
     look_up(&mut code, &tables.threads, own::THREAD, new);
     code.jump(made);
