@@ -58,8 +58,8 @@ fn lane(root: &Path, steps: Vec<Step>, began: Instant, is_main: bool) -> Vec<Ran
             say(&said);
         }
         match &outcome {
-            Outcome::Failed { why, .. } => say(format!("FAILED {name}: {why}\n").as_bytes()),
-            Outcome::Skipped(why) => say(format!("SKIPPED {name}: {why}\n").as_bytes()),
+            Outcome::Failed { why, .. } => println!("FAILED {name}: {why}"),
+            Outcome::Skipped(why) => println!("SKIPPED {name}: {why}"),
             Outcome::Passed(_) => {}
         }
         results.push(Ran { name, outcome });
