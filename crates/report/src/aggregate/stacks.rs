@@ -92,7 +92,9 @@ impl<'a> Stacks<'a> {
         let image = self.image;
         let modules =
             self.modules.entry(std::ptr::from_ref(image)).or_insert_with(|| by_start(image));
-        let module = module_of(modules, address)?;
+        // Some loaders tell where its code ends, but not its variables, which have sizes of their own.
+        let behind = modules.partition_point(|module| module.start <= address);
+        let module = modules[behind.checked_sub(1)?];
         self.symbols.variable(module, address.wrapping_sub(module.bias))
     }
 
