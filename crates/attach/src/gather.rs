@@ -96,9 +96,7 @@ impl Sum {
             not_scheduled: of_value(sum::NOT_SCHEDULED),
         }
     }
-}
 
-impl Sum {
     /// Its waiting, for an entry of a cell.
     fn caused(&self) -> CausedRecord {
         CausedRecord {

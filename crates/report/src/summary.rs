@@ -14,7 +14,7 @@ use crate::findings::MATERIAL_SHARE;
 use crate::hangs;
 use crate::rows::place;
 use crate::run::{Blamed, Class, GAINS, Lock, Process, RunReport};
-use crate::terminal::{shown, unranked, words};
+use crate::terminal::{shown, unranked, waited_ns, words};
 use std::collections::HashSet;
 use uncontended_figures::percent;
 
@@ -74,11 +74,6 @@ fn said(report: &RunReport, culprit: &Blamed) -> String {
 fn share(report: &RunReport, culprit: &Blamed) -> f64 {
     let is_its = |lock: &Lock| culprit.locks.contains(&lock.id);
     culprit.wait_ns as f64 / lived_ns(report, is_its).max(1) as f64
-}
-
-fn waited_ns(report: &RunReport, is: impl Fn(&Lock) -> bool) -> u64 {
-    let of = locks(report).filter(|lock| is(lock));
-    sum(of.filter_map(|lock| Some(lock.wait_ns.as_ref()?.total)))
 }
 
 fn little(report: &RunReport) -> String {

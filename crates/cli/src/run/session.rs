@@ -7,7 +7,6 @@ use super::output::Output;
 use super::program::{self, Missing, Obstacle};
 use super::record::{Kinds, Record};
 use super::reports::Reports;
-use super::source;
 use super::supervise::{self, Schedule};
 use super::threads::ThreadWatch;
 use super::watches::Watches;
@@ -40,12 +39,11 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         Record::create(plan.kinds(), plan.delay.is_none()).map_err(|error| no_record(&error))?;
     let (library, cost_ns_per_pair) =
         library(plan.kinds()).map_err(|error| own("place the observer", &error))?;
-    let outside = source::outside(plan, &path, obstacle)?;
-    // Of a program that the observer cannot be loaded into, it sees the children.
-    let is_preloaded = outside.is_none() || obstacle.is_some();
-    let environment = environment(is_preloaded.then_some((&library, &record)));
     let mut symbols = symbols(plan, &path);
-    let mut watches = Watches::open(plan, &path, outside)?;
+    let mut watches = Watches::open(plan, &path, obstacle)?;
+    // Of a program that the observer cannot be loaded into, it sees the children.
+    let is_preloaded = !watches.is_outside() || obstacle.is_some();
+    let environment = environment(is_preloaded.then_some((&library, &record)));
     let started_unix_s = now_unix_s();
     refuse_if_ended(&signals)?;
     record.begin().map_err(|error| own("write to the record", &error))?;

@@ -24,10 +24,11 @@ pub(crate) enum Source {
 /// The OpenMP runtime of gcc. That of clang (libomp) sleeps by the C library's functions.
 const RUNTIME: &str = "libgomp.so";
 
-/// Lets the kernel watch the program in `path`, if that is the way. `obstacle` is why the observer cannot.
+/// Lets the kernel watch the program, if that is the way. `obstacle` is why the observer cannot, and `has_runtime`
+/// whether it is linked with gcc's OpenMP runtime.
 pub(crate) fn outside(
     plan: &Plan,
-    path: &Path,
+    has_runtime: bool,
     obstacle: Option<Obstacle>,
 ) -> Result<Option<Attach>, Refusal> {
     let name = plan.command[0].to_string_lossy();
@@ -42,7 +43,7 @@ pub(crate) fn outside(
             Ok(instead(&name, obstacle.reason(), may_watch.then(Attach::new)))
         }
         (None, None) if plan.holds == Holds::Waited && !plan.lock_order => {
-            Ok(if has_runtime(path) { of_openmp(&name) } else { None })
+            Ok(if has_runtime { of_openmp(&name) } else { None })
         }
         _ => Ok(None),
     }

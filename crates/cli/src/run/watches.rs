@@ -1,13 +1,13 @@
 //! What the kernel is asked about a program while it runs.
 
 use super::futex::FutexWatch;
-use super::plan::Plan;
+use super::plan::{Plan, Refusal};
+use super::program::Obstacle;
 use super::source;
 use super::spans::SpanWatch;
 use std::path::Path;
 use std::time::Duration;
 use uncontended_attach::{Attach, Seen};
-use uncontended_decide::Failure;
 use uncontended_report::aggregate::Symbols;
 use uncontended_report::facts::{FutexFacts, SpanFacts};
 use uncontended_sys::clock;
@@ -31,16 +31,19 @@ impl Watches {
     /// How often to look, to keep the kernel's buffers from overflowing.
     pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-    /// Arms what `plan` asks for, for the next program that is started, whose file is `program`.
+    /// Arms what `plan` asks for, for the next program that is started, whose file is `program`. `obstacle` is why the
+    /// observer cannot be loaded into it.
     pub(crate) fn open(
         plan: &Plan,
         program: &Path,
-        outside: Option<Attach>,
-    ) -> Result<Self, Failure> {
+        obstacle: Option<Obstacle>,
+    ) -> Result<Self, Refusal> {
+        let has_runtime = source::has_runtime(program);
+        let outside = source::outside(plan, has_runtime, obstacle)?;
         let spans = plan.span.as_ref().map(|function| SpanWatch::open(function, program));
         let wants_share = plan.wants_report() && outside.is_none();
         let futexes = wants_share.then(FutexWatch::open).and_then(Result::ok);
-        let openmp_unseen = outside.is_none() && source::has_runtime(program);
+        let openmp_unseen = has_runtime && outside.is_none();
         let spans = spans.transpose()?;
         Ok(Watches { futexes, spans, outside, openmp_unseen, has_begun: false })
     }
@@ -71,6 +74,11 @@ impl Watches {
     /// What was seen from outside, if that was the way. It is not watched any more.
     pub(crate) fn outside(&mut self) -> Option<Seen> {
         self.outside.take().map(|mut outside| outside.finish())
+    }
+
+    /// Whether the program is watched from outside.
+    pub(crate) fn is_outside(&self) -> bool {
+        self.outside.is_some()
     }
 
     /// Whether there is something to look at.

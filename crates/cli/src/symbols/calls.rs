@@ -6,9 +6,8 @@
 use super::find;
 use super::wanted::Wanted;
 use object::read::{
-    Object, ObjectSegment, ObjectSymbol, ObjectSymbolTable, ReadCache, ReadRef, RelocationTarget,
+    Object, ObjectSegment, ObjectSymbol, ObjectSymbolTable, ReadRef, RelocationTarget,
 };
-use std::path::Path;
 
 /// What is called.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,23 +23,22 @@ pub(super) fn before(wanted: &Wanted, address: u64) -> Option<Callee> {
     if cfg!(not(target_arch = "x86_64")) {
         return None;
     }
-    let (file, facts) = find::regular(Path::new(wanted.path())).ok()?;
-    let cache = ReadCache::new(file);
-    let module = object::File::parse(&cache).ok()?;
-    if wanted.differs(&module, &facts).is_some() {
-        return None;
-    }
-    let is = |from: u64, opcode: &[u8]| bytes(&module, from, opcode.len() as u64) == Some(opcode);
+    find::in_own_file(wanted, |module| call(module, address))
+}
+
+/// The call that returns to `address`.
+fn call<'d, R: ReadRef<'d>>(module: &object::File<'d, R>, address: u64) -> Option<Callee> {
+    let is = |from: u64, opcode: &[u8]| bytes(module, from, opcode.len() as u64) == Some(opcode);
     if is(address.checked_sub(6)?, &[0xff, 0x15]) {
-        return imported(&module, distant(&module, address - 4)?);
+        return imported(module, distant(module, address - 4)?);
     }
     if !is(address - 5, &[0xe8]) {
         return None;
     }
-    let target = distant(&module, address - 4)?;
+    let target = distant(module, address - 4)?;
     let jump = target + if is(target, &[0xf3, 0x0f, 0x1e, 0xfa]) { 4 } else { 0 }; // ENDBR64
     let jump = jump + u64::from(is(jump, &[0xf2])); // A prefix of older linkers.
-    let stub = is(jump, &[0xff, 0x25]).then(|| imported(&module, distant(&module, jump + 2)?));
+    let stub = is(jump, &[0xff, 0x25]).then(|| imported(module, distant(module, jump + 2)?));
     Some(stub.flatten().unwrap_or(Callee::At(target)))
 }
 

@@ -140,7 +140,7 @@ fn relative(path: &Path) -> &Path {
 }
 
 /// An open file that is not a device or a pipe, which could block.
-pub(super) fn regular(path: &Path) -> Result<(File, Metadata), String> {
+fn regular(path: &Path) -> Result<(File, Metadata), String> {
     let unreadable = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => "the file is gone".to_owned(),
         _ => format!("the file cannot be read ({error})"),
@@ -156,6 +156,20 @@ fn id_of(path: &Path) -> Option<Vec<u8>> {
     let cache = ReadCache::new(regular(path).ok()?.0);
     let object = object::File::parse(&cache).ok()?;
     object.build_id().ok().flatten().map(<[u8]>::to_vec)
+}
+
+/// Reads from a module's own file, if that is still there.
+pub(super) fn in_own_file<T>(
+    wanted: &Wanted,
+    read: impl FnOnce(&object::File<'_, &ReadCache<File>>) -> Option<T>,
+) -> Option<T> {
+    let (file, facts) = regular(Path::new(wanted.path())).ok()?;
+    let cache = ReadCache::new(file);
+    let module = object::File::parse(&cache).ok()?;
+    if wanted.differs(&module, &facts).is_some() {
+        return None;
+    }
+    read(&module)
 }
 
 /// Whether a file is the one that a debug link with this checksum means, in a module with this build id.

@@ -2,8 +2,7 @@
 
 use super::find;
 use super::wanted::Wanted;
-use object::read::{Object, ObjectSymbol, ReadCache, SymbolKind};
-use std::path::Path;
+use object::read::{Object, ObjectSymbol, SymbolKind};
 
 /// Where each begins, its size and its name, in order.
 #[derive(Debug, Default)]
@@ -12,13 +11,7 @@ pub(super) struct Variables(Vec<(u64, u64, String)>);
 impl Variables {
     /// Those that the module's own file names; none if it is gone or another.
     pub(super) fn of(wanted: &Wanted) -> Self {
-        let read = || {
-            let (file, facts) = find::regular(Path::new(wanted.path())).ok()?;
-            let cache = ReadCache::new(file);
-            let module = object::File::parse(&cache).ok()?;
-            if wanted.differs(&module, &facts).is_some() {
-                return None;
-            }
+        let all = find::in_own_file(wanted, |module| {
             let variables = module.symbols().chain(module.dynamic_symbols()).filter(|symbol| {
                 symbol.is_definition() && symbol.kind() == SymbolKind::Data && symbol.size() > 0
             });
@@ -29,8 +22,8 @@ impl Variables {
             all.sort_unstable();
             all.dedup_by_key(|&mut (address, ..)| address);
             Some(all)
-        };
-        Variables(read().unwrap_or_default())
+        });
+        Variables(all.unwrap_or_default())
     }
 
     /// The variable that `address` is in, and how far from its beginning.

@@ -267,7 +267,7 @@ fn of_short_waits(report: &RunReport) -> Option<Option<String>> {
         return None;
     }
     // What is of unknown class may be locks too.
-    let unknown_ns = waited_ns(report, |class| class == Class::Unknown);
+    let unknown_ns = waited_ns(report, |lock| lock.class == Class::Unknown);
     let (waited, share) = (figures::duration(contended_ns), figures::percent(of_run));
     Some((unknown_ns < contended_ns).then(|| match Ending::of(report) {
         Ending::Itself => format!(
@@ -307,13 +307,13 @@ fn mean_wait_ns(report: &RunReport) -> u64 {
 
 /// The waiting of all threads at the locks that culprits are of.
 fn contended_ns(report: &RunReport) -> u64 {
-    waited_ns(report, Class::is_caused_by_holders)
+    waited_ns(report, |lock| lock.class.is_caused_by_holders())
 }
 
-/// The waiting of all threads at locks of these classes.
-fn waited_ns(report: &RunReport, is_asked: fn(Class) -> bool) -> u64 {
+/// The waiting of all threads at such locks.
+pub(crate) fn waited_ns(report: &RunReport, is_asked: impl Fn(&Lock) -> bool) -> u64 {
     let locks = report.processes.iter().flat_map(|process| &process.locks);
-    let waits = locks.filter(|lock| is_asked(lock.class)).filter_map(|lock| lock.wait_ns.as_ref());
+    let waits = locks.filter(|lock| is_asked(lock)).filter_map(|lock| lock.wait_ns.as_ref());
     waits.fold(0, |sum: u64, wait| sum.saturating_add(wait.total))
 }
 
