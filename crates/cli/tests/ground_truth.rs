@@ -195,13 +195,16 @@ const KNOWN: &str = "\
     blame_rwlock_timed blame_signals blame_turns blame_two_holders blame_wrapped conditions free_but_off_cpu \
     held_for_life holder_sleeps passed_on readers_starve_writer waiters_in_turn";
 
-/// Rows of which more than 5 % of at least 10 ms of waiting is blamed on nothing, with their blame. What a busy machine
-/// adds to a call (a tenth of a millisecond, say) is more than that of less.
+/// How long a thread of a busy machine may be without a CPU.
+const WITHOUT_CPU_NS: u64 = 15_000_000;
+
+/// Rows of which more than 5 % of the waiting is blamed on nothing, with their blame. Beyond that, a thread that loses
+/// its CPU between its looks at the waiters leaves unknown what passes until it has one again, on a busy machine.
 fn much_unknown(report: &Value) -> Vec<String> {
     let is_unknown = |row: &&Value| {
         let total = row["wait_ns"]["total"].as_u64().unwrap_or(0);
         let unknown = row["blame"]["unknown_ns"].as_u64().unwrap_or(0);
-        total >= 10_000_000 && unknown > total / 20
+        unknown > total / 20 + WITHOUT_CPU_NS
     };
     let words = |row: &Value| format!("{} {}: {}", row["kind"], row["address"], row["blame"]);
     rows(report).filter(is_unknown).map(words).collect()

@@ -39,6 +39,34 @@ int main() {
 }
 "#;
 
+/// Two permits, which one function keeps nine times as long as the other does, which takes them more often.
+const POOL: &str = r#"
+#include <chrono>
+#include <semaphore>
+#include <thread>
+#include <vector>
+static std::counting_semaphore<8> pool(2);
+static void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+__attribute__((noinline)) static void keep_long() { pool.acquire(); sleep_ms(9); pool.release(); }
+__attribute__((noinline)) static void keep_short() { pool.acquire(); sleep_ms(1); pool.release(); }
+int main() {
+    std::vector<std::thread> all;
+    for (int n = 0; n < 6; n++) all.emplace_back([=] {
+        for (int k = 0; k < 120; k++) if (n > 1) keep_short(); else if (k < 60) keep_long();
+    });
+    for (auto &thread : all) thread.join();
+}
+"#;
+
+/// The program of this C++; none without a compiler for it.
+fn compiled(folder: &Folder, text: &str) -> Option<String> {
+    let (program, source) = (folder.file("program"), folder.file("program.cpp"));
+    std::fs::write(&source, text).unwrap();
+    let words = ["-std=c++20", "-O1", "-g", "-pthread", "-o", &program, &source];
+    let output = Command::new("g++").args(words).output();
+    output.is_ok_and(|output| output.status.success()).then_some(program)
+}
+
 /// The row whose longest wait was in code with this in its name.
 fn row_of<'a>(report: &'a Value, code: &str) -> &'a Value {
     let rows = report["processes"][0]["locks"].as_array().unwrap();
@@ -50,13 +78,9 @@ fn row_of<'a>(report: &'a Value, code: &str) -> &'a Value {
 fn a_semaphore_that_its_takers_post_is_a_lock_with_culprits() {
     const TEST: &str = "a_semaphore_that_its_takers_post_is_a_lock_with_culprits";
     let folder = Folder::new();
-    let (program, source) = (folder.file("program"), folder.file("program.cpp"));
-    std::fs::write(&source, SEMAPHORES).unwrap();
-    let words = ["-std=c++20", "-O1", "-g", "-pthread", "-o", &program, &source];
-    let compiled = Command::new("g++").args(words).output();
-    if !compiled.is_ok_and(|output| output.status.success()) {
+    let Some(program) = compiled(&folder, SEMAPHORES) else {
         return uncontended_testkit::skip!(TEST, "no g++ with C++20");
-    }
+    };
     let (report, _) = report(&["--quiet"], &[&program]);
     let turn = row_of(&report, "hold_long");
     assert_eq!((&turn["like"], &turn["class"]), (&"semaphore".into(), &"contention".into()));
@@ -67,4 +91,23 @@ fn a_semaphore_that_its_takers_post_is_a_lock_with_culprits() {
     // A holder that finds a lock free gives it back as a signal is given.
     let signals = rows.iter().filter(|row| row["class"] == "unknown" && row["like"] == "semaphore");
     assert_eq!(signals.count(), 1, "{rows:#?}");
+}
+
+#[test]
+fn a_pool_is_held_by_those_who_waited_for_it_and_by_others_unseen() {
+    const TEST: &str = "a_pool_is_held_by_those_who_waited_for_it_and_by_others_unseen";
+    let folder = Folder::new();
+    let Some(program) = compiled(&folder, POOL) else {
+        return uncontended_testkit::skip!(TEST, "no g++ with C++20");
+    };
+    let (report, _) = report(&["--quiet"], &[&program]);
+    let pool = row_of(&report, "keep_");
+    assert_eq!((&pool["like"], &pool["class"]), (&"semaphore".into(), &"contention".into()));
+    let parts = ["held_ns", "ended_ns", "idle_ns", "unknown_ns"]
+        .map(|part| pool["blame"][part].as_u64().unwrap());
+    assert_eq!(parts.iter().sum::<u64>(), pool["wait_ns"]["total"].as_u64().unwrap(), "{parts:?}");
+    assert_eq!(parts[1..3], [0, 0], "{parts:?}");
+    let first = &report["culprits"][0];
+    assert_eq!(first["kind"], "hold", "{first:#}");
+    assert!(first["site"]["function"].as_str().unwrap().contains("keep_long"), "{first:#}");
 }

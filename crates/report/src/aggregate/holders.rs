@@ -61,7 +61,7 @@ pub(super) fn add(
     let waits = by_lock(logs_of().flat_map(|log| log.waits()));
     let holds = by_lock(logs_of().flat_map(|log| log.holds()));
     let of = |(lock, waits): (u32, Vec<(u64, u64)>)| {
-        (lock, Waiting::new(&waits, holds.get(&lock).map_or(&[], Vec::as_slice)))
+        (lock, Waiting::new(&waits, holds.get(&lock).map_or(&[], Vec::as_slice), 1))
     };
     let waiting: HashMap<u32, Waiting> = waits.into_iter().map(of).collect();
     let mut sums: HashMap<u32, Sum> = HashMap::new();
@@ -144,7 +144,7 @@ mod tests {
     /// Two threads wait for a hold from 10 to 100, whose thread waits for row 7 and for another thread's end.
     #[test]
     fn a_holders_own_waits_count_as_often_as_threads_waited_meanwhile() {
-        let waiting = Waiting::new(&[(0, 100), (50, 100), (200, 300)], &[(10, 100), (250, 260)]);
+        let waiting = Waiting::new(&[(0, 100), (50, 100), (200, 300)], &[(10, 100), (250, 260)], 1);
         let own = [(0, 5, (Some(1), 0)), (20, 30, (Some(7), 3)), (90, 120, (None, 0))];
         let mut sum = Sum::default();
         sum.add(&waiting, (10, 100), &own);

@@ -6,6 +6,7 @@ use super::distribution::Bucket;
 use super::joined::Joined;
 use super::nature::Nature;
 use super::stacks::Stacks;
+use super::taken::Taken;
 use super::times::{Longest, Times};
 use super::{permits, posters};
 use crate::run::{
@@ -307,7 +308,9 @@ impl Scale<'_> {
         };
         let is_lock = named == Some(Like::Mutex) || posted == Some(Class::Contention);
         let kinds = (is_held, kind == Kind::Futex && is_lock);
-        if let Some(division) = self.permits(lock, cells, total_ns, sites, stacks) {
+        let taken = (lock, posted == Some(Class::Contention));
+        let by_several = self.permits(taken, cells, total_ns, sites, stacks);
+        if let Some(division) = by_several {
             let nature = Nature::of(kind, Class::Contention, &division, waiter, named);
             return (division, nature);
         }
@@ -331,15 +334,22 @@ impl Scale<'_> {
     /// Of a semaphore with several permits, all of whose users take one and give it back.
     fn permits(
         self,
-        lock: &LockRecord,
+        (lock, of_futexes): (&LockRecord, bool),
         cells: &Cells<'_>,
         total_ns: u64,
         sites: &Sites,
         stacks: &mut Stacks<'_>,
     ) -> Option<Division> {
-        let has_permits = lock.crossed == crossed::SEVERAL && !is_shared(lock) && total_ns > 0;
-        let threads = cells.iter().filter(|_| has_permits).map(|&(thread, _)| thread);
-        permits::divide(lock, threads, (total_ns, |ticks| self.ns(ticks)), sites, stacks)
+        if total_ns == 0 || (!of_futexes && lock.crossed != crossed::SEVERAL) || is_shared(lock) {
+            return None;
+        }
+        let threads = cells.iter().map(|&(thread, _)| thread);
+        let total = (total_ns, |ticks| self.ns(ticks));
+        if !of_futexes {
+            return permits::divide(lock.unit, threads, total, sites, stacks);
+        }
+        let taken = Taken::new(lock.unit, threads.clone())?;
+        Some(permits::among(taken.holds(), lock.unit, threads, total, sites, stacks).0)
     }
 
     fn divide(

@@ -23,6 +23,7 @@ mod posters;
 pub(crate) mod scripts;
 mod spans;
 mod stacks;
+mod taken;
 mod threads;
 mod timeline;
 mod times;

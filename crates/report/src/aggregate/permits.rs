@@ -12,31 +12,47 @@ use super::blame::{Division, Held, Sites, held_in_parts};
 use super::stacks::Stacks;
 use super::waiting::{Waiting, times};
 use std::collections::BTreeMap;
-use uncontended_trace::reader::{LockRecord, LoggedRecord, ThreadRecord};
+use uncontended_trace::reader::{LoggedRecord, ThreadRecord};
 
 /// The waiting is for the holds if at least this share of it fell into them.
 const MOSTLY: f64 = 0.8;
 
-/// Divides the `total_ns` of a row among the holds of `lock` by these threads; none if it is not waited for as a lock.
+/// A row's waiting, and how long ticks are.
+pub(super) type Total<N> = (u64, N);
+
+/// Divides the waiting of a row among the holds of `lock` by these threads; none if it is not waited for as a lock.
 pub(super) fn divide<'t>(
-    lock: &LockRecord,
+    lock: u32,
     threads: impl Iterator<Item = &'t ThreadRecord> + Clone,
-    (total_ns, ns): (u64, impl Fn(u64) -> u64),
+    total: Total<impl Fn(u64) -> u64>,
     sites: &Sites,
     stacks: &mut Stacks<'_>,
 ) -> Option<Division> {
+    let holds = threads.clone().flat_map(|thread| thread.log.holds());
+    let holds: Vec<LoggedRecord> = holds.filter(|hold| hold.lock == lock).copied().collect();
+    let (division, covered) = among((&holds, 1), lock, threads, total, sites, stacks);
+    Some(division).filter(|_| covered >= MOSTLY)
+}
+
+/// Divides the waiting of a row among `holds`, of which at least `permits` last at a time; with the share of it
+/// that these are to blame for.
+pub(super) fn among<'t>(
+    (holds, permits): (&[LoggedRecord], u64),
+    lock: u32,
+    threads: impl Iterator<Item = &'t ThreadRecord> + Clone,
+    (total_ns, ns): Total<impl Fn(u64) -> u64>,
+    sites: &Sites,
+    stacks: &mut Stacks<'_>,
+) -> (Division, f64) {
     // Before that time, not every thread's log has what was.
     let lost = threads.clone().filter(|thread| thread.log.lost > 0);
     let from = lost.filter_map(|thread| thread.log.entries.first()).map(|entry| entry.ended).max();
-    let of = |entry: &&LoggedRecord| entry.lock == lock.unit && entry.began >= from.unwrap_or(0);
-    let waits = threads.clone().flat_map(|thread| thread.log.waits()).filter(of);
-    let holds = threads.flat_map(|thread| thread.log.holds()).filter(of);
-    let waits: Vec<(u64, u64)> = waits.map(times).collect();
-    let (shares, covered) = shares(&waits, &holds.collect::<Vec<_>>());
-    let waited = super::sum(waits.iter().map(|(began, ended)| ended - began));
-    if waited == 0 || (covered as f64) < MOSTLY * waited as f64 {
-        return None;
-    }
+    let is_kept = |entry: &&LoggedRecord| entry.began >= from.unwrap_or(0);
+    let waits = threads.flat_map(|thread| thread.log.waits()).filter(|wait| wait.lock == lock);
+    let waits: Vec<(u64, u64)> = waits.filter(is_kept).map(times).collect();
+    let holds: Vec<_> = holds.iter().filter(is_kept).collect();
+    let (shares, covered) = shares(&waits, &holds, permits);
+    let waited = super::sum(waits.iter().map(|(began, ended)| ended - began)).max(1);
     let scale = total_ns as f64 / ns(waited).max(1) as f64;
     let held = |(stack, share): (u32, Share)| Held {
         stack,
@@ -45,7 +61,8 @@ pub(super) fn divide<'t>(
         waits: share.waits,
         longest_ns: ns(share.longest),
     };
-    Some(held_in_parts(shares.into_iter().map(held), total_ns, sites, stacks))
+    let division = held_in_parts(shares.into_iter().map(held), total_ns, sites, stacks);
+    (division, covered as f64 / waited as f64)
 }
 
 /// What the holds of one stack cost.
@@ -58,9 +75,13 @@ struct Share {
 }
 
 /// The shares of the holds by their stacks, and the sum of the waiting that fell into them.
-fn shares(waits: &[(u64, u64)], holds: &[&LoggedRecord]) -> (BTreeMap<u32, Share>, u64) {
+fn shares(
+    waits: &[(u64, u64)],
+    holds: &[&LoggedRecord],
+    permits: u64,
+) -> (BTreeMap<u32, Share>, u64) {
     let all: Vec<(u64, u64)> = holds.iter().map(|hold| times(hold)).collect();
-    let waiting = Waiting::new(waits, &all);
+    let waiting = Waiting::new(waits, &all, permits);
     let [mut begun, mut ended]: [Vec<u64>; 2] =
         [waits.iter().map(|wait| wait.0).collect(), waits.iter().map(|wait| wait.1).collect()];
     begun.sort_unstable();
@@ -98,7 +119,7 @@ mod tests {
             ..LoggedRecord::default()
         };
         let holds = [hold(1, 0, 100), hold(2, 0, 20), hold(2, 20, 40), hold(2, 200, 300)];
-        let (shares, covered) = shares(&[(10, 20), (10, 40)], &holds.each_ref());
+        let (shares, covered) = shares(&[(10, 20), (10, 40)], &holds.each_ref(), 1);
         // Until 20, two wait for two holders; until 40, one.
         assert_eq!(covered, 20 + 20);
         let long = Share { wait: 20, waits: 2, holds: 1, longest: 100 };
