@@ -88,6 +88,16 @@ fn a_run_without_waits_says_so() {
 }
 
 #[test]
+fn threads_too_short_lived_for_a_bar_have_no_column_of_bars() {
+    let mut report = run(&["program"]);
+    let thread = Thread { tid: 7, name: "short".into(), lived_ns: None, ..Thread::default() };
+    report.processes = vec![process(1, vec![], vec![thread])];
+    let text = render(&report, &plain());
+    assert!(text.contains("short") && !text.contains("its time"), "{text}");
+    assert!(text.lines().all(|line| line.is_empty() || !line.trim().is_empty()), "{text}");
+}
+
+#[test]
 fn sort_on_three_widths() {
     let report = sort();
     check("sort_100", &report, &plain());

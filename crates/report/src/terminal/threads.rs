@@ -54,10 +54,13 @@ pub(super) fn render_all(report: &RunReport, options: &Options, paint: Paint) ->
         table.drop_column("pid");
     }
     let mut text = heading("Threads", "by wait for locks, then time on a CPU", options, paint);
+    let legend = legend(bars.iter().map(String::as_str), options.utf8);
+    if legend.is_empty() {
+        table.drop_column(BAR);
+    }
     let table = table.text(options.width, paint);
     text.push_str(&table);
     if table.lines().take(2).any(|line| line.contains(BAR)) {
-        let legend = legend(bars.iter().map(String::as_str), options.utf8);
         text.push_str(&wrap(&legend, "  ", options.width));
     }
     if threads.len() > options.top {
