@@ -6,7 +6,8 @@
 
 use std::time::Duration;
 use uncontended_bench::{Bench, Block, Options, Place, Ratio};
-use uncontended_ring::mpsc;
+use uncontended_ring::notifier::Joint;
+use uncontended_ring::{lanes, mpsc};
 
 use crate::rivals::payload::{Payload, Words, checksum};
 
@@ -14,10 +15,11 @@ type Item = Words<8>;
 
 /// A queue from many producers to one consumer.
 trait Queue: 'static {
-    type Sender: Clone + Send;
+    type Sender: Send;
     type Receiver: Send;
 
-    fn new(capacity: usize) -> (Self::Sender, Self::Receiver);
+    /// Of this capacity in all, for so many producers.
+    fn new(capacity: usize, producers: usize) -> (Vec<Self::Sender>, Self::Receiver);
     fn send(sender: &mut Self::Sender, item: Item);
     fn receive(receiver: &mut Self::Receiver) -> Item;
 }
@@ -28,8 +30,36 @@ impl Queue for Ours {
     type Sender = mpsc::Producer<Item, uncontended_wait::Sleepers>;
     type Receiver = mpsc::Consumer<Item, uncontended_wait::Sleepers>;
 
-    fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        mpsc::blocking(capacity).expect("a capacity")
+    fn new(capacity: usize, producers: usize) -> (Vec<Self::Sender>, Self::Receiver) {
+        let (sender, receiver) = mpsc::blocking(capacity).expect("a capacity");
+        (vec![sender; producers], receiver)
+    }
+
+    #[inline(always)]
+    fn send(sender: &mut Self::Sender, item: Item) {
+        let _ = sender.push_wait(item);
+    }
+
+    #[inline(always)]
+    fn receive(receiver: &mut Self::Receiver) -> Item {
+        receiver.pop_wait().expect("a producer lives")
+    }
+}
+
+/// Lanes: `EACH` has the capacity, or its part of it.
+struct Lanes<const EACH: bool>;
+
+impl<const EACH: bool> Queue for Lanes<EACH> {
+    type Sender = lanes::Producer<Item, Joint>;
+    type Receiver = lanes::Consumer<Item, Joint>;
+
+    fn new(capacity: usize, producers: usize) -> (Vec<Self::Sender>, Self::Receiver) {
+        let each = if EACH { capacity } else { capacity / producers };
+        let (sender, receiver) = lanes::blocking(producers, each).expect("a capacity");
+        let others = (1..producers).map(|_| sender.try_clone().expect("a lane"));
+        let mut senders: Vec<_> = others.collect();
+        senders.push(sender);
+        (senders, receiver)
     }
 
     #[inline(always)]
@@ -51,8 +81,9 @@ macro_rules! channel {
             type Sender = $sender;
             type Receiver = $receiver;
 
-            fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
-                $new(capacity)
+            fn new(capacity: usize, producers: usize) -> (Vec<Self::Sender>, Self::Receiver) {
+                let (sender, receiver) = $new(capacity);
+                (vec![sender; producers], receiver)
             }
 
             #[inline(always)]
@@ -94,11 +125,13 @@ pub fn main(flags: &[String]) -> Result<(), String> {
             .baseline("crossbeam-channel")
             .block(Duration::from_millis(20));
     for capacity in [64, 1_024] {
-        for producers in [1, 2, 4, 8, 16] {
+        for producers in [1, 2, 4, 8, 16, 64] {
             bench = bench
                 .case(format!("{producers} producers, {capacity}"))
                 .subject("crossbeam-channel", many::<Crossbeam>(producers, capacity))
-                .subject("ours, blocking", many::<Ours>(producers, capacity))
+                .subject("ours, mpsc", many::<Ours>(producers, capacity))
+                .subject("ours, lanes", many::<Lanes<true>>(producers, capacity))
+                .subject("ours, lanes of a part", many::<Lanes<false>>(producers, capacity))
                 .subject("kanal", many::<Kanal>(producers, capacity))
                 .subject("flume", many::<Flume>(producers, capacity))
                 .subject("std sync_channel", many::<Std>(producers, capacity));
@@ -111,9 +144,8 @@ pub fn main(flags: &[String]) -> Result<(), String> {
 fn many<Q: Queue>(producers: u64, capacity: usize) -> impl FnMut(&mut Block) + Send + 'static {
     move |block| {
         let each = block.at_least(4 * capacity as u64 * producers) / producers;
-        let (sender, mut receiver) = Q::new(capacity);
-        let sending = (0..producers).map(|mine| {
-            let mut sender = sender.clone();
+        let (senders, mut receiver) = Q::new(capacity, producers as usize);
+        let sending = senders.into_iter().zip(0..producers).map(|(mut sender, mine)| {
             let items = mine * each..(mine + 1) * each;
             Box::new(move || items.for_each(|n| Q::send(&mut sender, Item::new(n))))
                 as Box<dyn FnOnce() + Send>

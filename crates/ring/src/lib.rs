@@ -3,6 +3,7 @@
 //! # Contract
 //! - [`spsc`]: one producer, one consumer. Wait-free, without an atomic read-modify-write.
 //! - [`mpsc`]: many producers, one consumer. A push claims its slot by a compare-and-swap.
+//! - [`lanes`]: many producers, each with a ring of its own; one consumer, which takes from all in turn.
 //! - [`broadcast`]: one producer; consumers that each see every value or share them, some after others.
 //! - [`lossy`]: one producer that never waits; observers that learn how many values they lost.
 //! - [`records`]: byte records of any length, written and read in place, from one producer or many to one consumer.
@@ -13,7 +14,8 @@
 //! `Closed`.
 //!
 //! Rings never sleep. After each change that a side may wait for, they call a [`notifier`]: [`Silent`] for sides that
-//! poll, [`Sleepers`](uncontended_wait::Sleepers) for sides that sleep.
+//! poll, [`Sleepers`](uncontended_wait::Sleepers) for sides that sleep, [`Joint`](notifier::Joint) for a consumer that
+//! waits for several rings.
 //!
 //! # State
 //! Shared by all rings: `position` (a place in the stream, and whether its writer has gone), `slots` (the array),
@@ -28,6 +30,7 @@ pub mod broadcast;
 mod error;
 #[cfg(not(unc_model))]
 mod given;
+pub mod lanes;
 pub mod lossy;
 pub mod mpsc;
 pub mod notifier;

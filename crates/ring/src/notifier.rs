@@ -6,14 +6,14 @@
 //! thread finds the change. The notifier itself checks whether anyone sleeps. The trait is sealed, because the cost of
 //! a notification is part of each ring's contract.
 //!
-//! `sleep` is the only way in which a side waits on a notifier of its own ring.
+//! A side waits on a notifier of its own ring by `sleep` alone; for several rings at once, on their [`Joint`].
 //!
 //! # State
 //! I1: a side keeps its ring, at one address, until it is dropped.
 
 use std::ops::Deref;
 use std::ptr::NonNull;
-use uncontended_atomic::{AtomicU32, Named, Ordering::Relaxed};
+use uncontended_atomic::{Arc, AtomicU32, Named, Ordering::Relaxed};
 use uncontended_wait::{Deadline, Sleepers, TimedOut};
 
 #[expect(unnameable_types, reason = "sealed")]
@@ -29,6 +29,12 @@ pub trait Notifier: sealed::Sealed + Default + Send + Sync + 'static {
     /// Wakes up to `count` waiters, longest sleepers first, for `count` interchangeable items: each waiter needs one
     /// of them, and looks for it once awake.
     fn notify_for(&self, count: usize);
+}
+
+/// A notifier of sides that sleep.
+pub trait Sleeping: Notifier {
+    /// The threads that it wakes.
+    fn sleepers(&self) -> &Sleepers;
 }
 
 /// Sleeps on a notifier of `side`'s ring until `look` returns a value or `deadline` passes. `look` needs `side`
@@ -61,15 +67,14 @@ pub(crate) struct Listeners<N> {
 
 impl<N: Default> Default for Listeners<N> {
     fn default() -> Listeners<N> {
-        Listeners { notifier: N::default(), gone: AtomicU32::new(0).named("gone") }
+        Listeners::at(N::default())
     }
 }
 
 impl<N> Listeners<N> {
     /// The listeners that wait on `notifier`.
-    #[cfg(not(unc_model))]
     pub(crate) fn at(notifier: N) -> Listeners<N> {
-        Listeners { notifier, gone: AtomicU32::new(0) }
+        Listeners { notifier, gone: AtomicU32::new(0).named("gone") }
     }
 
     /// Records that all have gone, or are about to go.
@@ -121,5 +126,90 @@ impl Notifier for Sleepers {
     #[cfg_attr(unc_model, track_caller)]
     fn notify_for(&self, count: usize) {
         self.wake_for(count);
+    }
+}
+
+impl Sleeping for Sleepers {
+    #[inline(always)]
+    fn sleepers(&self) -> &Sleepers {
+        self
+    }
+}
+
+/// [`Sleepers`] that several rings notify, so that one thread waits for whichever has a value first. A clone is the
+/// same sleepers.
+///
+/// Pass it to the rings' constructors, as [`spsc::blocking_at`](crate::spsc::blocking_at), and wait by
+/// [`Sleepers::sleep_until`], or until a deadline. The closure asks the rings in an order of its own, and so decides
+/// which comes first. A push into any of them, and the departure of a producer, wakes it.
+///
+/// ```
+/// use uncontended_ring::{notifier::Joint, spsc};
+///
+/// let joint = Joint::new();
+/// let (mut quotes, mut market) = spsc::blocking_at(64, &joint)?;
+/// let (mut control, mut orders) = spsc::blocking_at(4, &joint)?;
+/// let trader = std::thread::spawn(move || {
+///     let mut seen = Vec::new();
+///     loop {
+///         // Orders first: what arrives by the other ring may wait.
+///         let next = joint.sleep_until(|| orders.pop().or_else(|_| market.pop()).ok());
+///         if next == "stop" {
+///             return seen;
+///         }
+///         seen.push(next);
+///     }
+/// });
+/// quotes.push_wait("101.5").unwrap();
+/// # while quotes.room() < 64 { std::thread::yield_now() }
+/// control.push_wait("stop").unwrap();
+/// assert_eq!(trader.join().unwrap(), ["101.5"]);
+/// # Ok::<(), uncontended_ring::CapacityError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Joint(Arc<Sleepers>);
+
+impl Joint {
+    /// Sleepers that no ring notifies yet.
+    pub fn new() -> Joint {
+        Joint(Arc::new(Sleepers::new()))
+    }
+}
+
+impl Default for Joint {
+    fn default() -> Joint {
+        Joint::new()
+    }
+}
+
+impl Deref for Joint {
+    type Target = Sleepers;
+
+    #[inline(always)]
+    fn deref(&self) -> &Sleepers {
+        &self.0
+    }
+}
+
+impl sealed::Sealed for Joint {}
+
+impl Notifier for Joint {
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    fn notify(&self) {
+        self.0.wake();
+    }
+
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    fn notify_for(&self, count: usize) {
+        self.0.wake_for(count);
+    }
+}
+
+impl Sleeping for Joint {
+    #[inline(always)]
+    fn sleepers(&self) -> &Sleepers {
+        self
     }
 }

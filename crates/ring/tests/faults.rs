@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use uncontended_atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use uncontended_ring::broadcast::Plan;
-use uncontended_ring::{mpsc, records, spsc};
+use uncontended_ring::{lanes, mpsc, records, spsc};
 use uncontended_sys::{affinity, filter, membarrier};
 use uncontended_testkit::repetitions;
 
@@ -23,9 +23,10 @@ type Disturb = fn();
 /// Hands `count` values over through a small ring and checks them.
 type Pipeline = fn(u64, Disturb);
 
-const PIPELINES: [(&str, Pipeline); 6] = [
+const PIPELINES: [(&str, Pipeline); 7] = [
     ("spsc", by_spsc),
     ("mpsc", by_mpsc),
+    ("lanes", by_lanes),
     ("broadcast", by_broadcast),
     ("group", by_group),
     ("records, one producer", by_records),
@@ -47,25 +48,46 @@ fn by_spsc(count: u64, disturb: Disturb) {
     });
 }
 
-fn by_mpsc(count: u64, disturb: Disturb) {
-    let (first, mut consumer) = mpsc::blocking(2).unwrap();
+/// A value, and which of two producers pushed it.
+type Numbered = (usize, u64);
+
+type Push<P> = fn(&mut P, Numbered) -> Result<(), Numbered>;
+
+/// What each of two producers pushes comes out in its order.
+fn from_two<P: Send, C: Send>(
+    (count, disturb): (u64, Disturb),
+    (producers, push): ([P; 2], Push<P>),
+    (mut consumer, pop): (C, fn(&mut C) -> Option<Numbered>),
+) {
     thread::scope(|threads| {
-        for (mine, mut producer) in [first.clone(), first].into_iter().enumerate() {
+        for (mine, mut producer) in producers.into_iter().enumerate() {
             threads.spawn(move || {
                 disturb();
-                (0..count / 2).for_each(|value| producer.push_wait((mine, value)).unwrap());
+                (0..count / 2).for_each(|value| push(&mut producer, (mine, value)).unwrap());
             });
         }
         threads.spawn(move || {
             disturb();
             let mut next = [0; 2];
-            while let Some((from, value)) = consumer.pop_wait() {
+            while let Some((from, value)) = pop(&mut consumer) {
                 assert_eq!(value, next[from]);
                 next[from] += 1;
             }
             assert_eq!(next, [count / 2; 2]);
         });
     });
+}
+
+fn by_mpsc(count: u64, disturb: Disturb) {
+    let (first, consumer) = mpsc::blocking(2).unwrap();
+    let producers = ([first.clone(), first], mpsc::Producer::push_wait as _);
+    from_two((count, disturb), producers, (consumer, mpsc::Consumer::pop_wait));
+}
+
+fn by_lanes(count: u64, disturb: Disturb) {
+    let (first, consumer) = lanes::blocking(2, 2).unwrap();
+    let producers = ([first.try_clone().unwrap(), first], lanes::Producer::push_wait as _);
+    from_two((count, disturb), producers, (consumer, lanes::Consumer::pop_wait));
 }
 
 fn by_broadcast(count: u64, disturb: Disturb) {

@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use uncontended_ring::broadcast::{self, Plan};
 use uncontended_ring::records::{self, RecordError};
-use uncontended_ring::{ClaimError, PopError, PushError, lossy, mpsc, spsc};
+use uncontended_ring::{ClaimError, PopError, PushError, lanes, lossy, mpsc, spsc};
 
 /// A value on the heap that counts its drops. A second drop is a double free, which Miri reports, and a count above
 /// one, which the test reports without Miri.
@@ -116,6 +116,25 @@ fn leaked_sides_leak_what_is_in_the_ring() {
     drop(producer);
     assert!(counts(&drops).iter().all(|&drops| drops <= 1));
     assert_eq!((drops[0].get(), drops[2].get(), drops[3].get()), (1, 0, 0));
+}
+
+#[test]
+fn leaked_lanes_leak_what_is_in_them() {
+    let drops = drops(5);
+    let (mut producer, mut consumer) = lanes::ring(3, 2).unwrap();
+    let mut other = producer.try_clone().unwrap();
+    other.push(value(&drops, 0)).unwrap();
+    forget(other);
+    assert!(producer.try_clone().is_some() && producer.push(value(&drops, 1)).is_ok());
+    drop(producer);
+    drop((consumer.pop().unwrap(), consumer.pop().unwrap()));
+    assert!(matches!(consumer.pop(), Err(PopError::Empty)), "a leaked producer has not gone");
+    let (mut producer, consumer) = lanes::ring(1, 1).unwrap();
+    producer.push(value(&drops, 2)).unwrap();
+    forget(consumer);
+    assert!(matches!(producer.push(value(&drops, 3)), Err(PushError::Full(_))));
+    drop(producer);
+    assert_eq!(counts(&drops)[..4], [1, 1, 0, 1]);
 }
 
 #[test]

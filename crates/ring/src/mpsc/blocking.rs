@@ -34,6 +34,7 @@ impl<T> Producer<T, Sleepers> {
     ///
     /// # Errors
     /// The value, if the consumer has gone.
+    #[inline(always)]
     pub fn push_wait(&mut self, value: T) -> Result<(), T> {
         self.push_deadline(value, Deadline::NEVER).map_err(PushError::into_inner)
     }
@@ -42,6 +43,7 @@ impl<T> Producer<T, Sleepers> {
     ///
     /// # Errors
     /// The value, if the ring is still full or its consumer has gone.
+    #[inline(always)]
     pub fn push_deadline(&mut self, mut value: T, deadline: Deadline) -> Result<(), PushError<T>> {
         loop {
             match self.push(value) {
@@ -83,6 +85,7 @@ impl<T> Producer<T, Sleepers> {
 
 impl<T> Consumer<T, Sleepers> {
     /// Pops the oldest value. Sleeps until there is one. `None`: there will never be one.
+    #[inline(always)]
     pub fn pop_wait(&mut self) -> Option<T> {
         self.pop_deadline(Deadline::NEVER).ok()
     }
@@ -91,6 +94,7 @@ impl<T> Consumer<T, Sleepers> {
     ///
     /// # Errors
     /// There is still no value, or there will never be one.
+    #[inline(always)]
     pub fn pop_deadline(&mut self, deadline: Deadline) -> Result<T, PopError> {
         match self.pop() {
             Err(PopError::Empty) => {

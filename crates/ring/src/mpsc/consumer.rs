@@ -47,7 +47,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     ///
     /// # Errors
     /// There is no value: the next slot is not claimed, or not published yet, or never will be.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Result<T, PopError> {
         self.find()?;
         // SAFETY: `find` saw that the slot is published (I2).

@@ -46,7 +46,7 @@ impl<T, N: Notifier> Producer<T, N> {
     ///
     /// # Errors
     /// The value, if the ring is full or its consumer has gone.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
         // SAFETY: the claim is published below (I2).
         match unsafe { self.claim(1) } {

@@ -9,7 +9,7 @@
 //! tests/model.rs: explored with [`Sleepers`]' asymmetric fences, under C11 and x86-TSO. Tests below.
 
 use super::{Batch, Claim, Consumer, Producer, Sides, ring_at};
-use crate::notifier::sleep;
+use crate::notifier::{Joint, Sleeping, sleep};
 use crate::position::Position;
 use crate::{CapacityError, ClaimError, PopError, PushError};
 use uncontended_wait::{Deadline, Sleepers};
@@ -31,15 +31,23 @@ use uncontended_wait::{Deadline, Sleepers};
 /// # Errors
 /// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
 pub fn blocking<T>(capacity: usize) -> Result<Sides<T, Sleepers>, CapacityError> {
-    ring_at(capacity, Position::new(0))
+    ring_at(capacity, Position::new(0), Sleepers::new())
 }
 
-impl<T> Producer<T, Sleepers> {
+/// The same for a consumer that also waits for other rings: pushes, and the departure of the producer, notify `joint`.
+///
+/// # Errors
+/// As for [`blocking`].
+pub fn blocking_at<T>(capacity: usize, joint: &Joint) -> Result<Sides<T, Joint>, CapacityError> {
+    ring_at(capacity, Position::new(0), joint.clone())
+}
+
+impl<T, N: Sleeping> Producer<T, N> {
     /// Pushes `value`. Sleeps until there is room for it.
     ///
     /// # Errors
     /// The value, if the consumer has gone.
-    #[inline]
+    #[inline(always)]
     pub fn push_wait(&mut self, value: T) -> Result<(), T> {
         self.push_deadline(value, Deadline::NEVER).map_err(PushError::into_inner)
     }
@@ -48,7 +56,7 @@ impl<T> Producer<T, Sleepers> {
     ///
     /// # Errors
     /// The value, if the ring is still full or its consumer has gone.
-    #[inline]
+    #[inline(always)]
     pub fn push_deadline(&mut self, value: T, deadline: Deadline) -> Result<(), PushError<T>> {
         // Wait before passing the value on, so that it moves once.
         if !self.has_room(1) {
@@ -61,7 +69,7 @@ impl<T> Producer<T, Sleepers> {
     ///
     /// # Errors
     /// As for [`claim`](Producer::claim), but never [`ClaimError::Full`].
-    pub fn claim_wait(&mut self, count: usize) -> Result<Claim<'_, T, Sleepers>, ClaimError> {
+    pub fn claim_wait(&mut self, count: usize) -> Result<Claim<'_, T, N>, ClaimError> {
         self.claim_deadline(count, Deadline::NEVER)
     }
 
@@ -73,7 +81,7 @@ impl<T> Producer<T, Sleepers> {
         &mut self,
         count: usize,
         deadline: Deadline,
-    ) -> Result<Claim<'_, T, Sleepers>, ClaimError> {
+    ) -> Result<Claim<'_, T, N>, ClaimError> {
         if count <= self.capacity() && !self.has_room(count as u64) {
             self.wait_for_room(count as u64, deadline);
         }
@@ -87,13 +95,13 @@ impl<T> Producer<T, Sleepers> {
         let look = |side: &mut Self| side.has_room(count).then_some(());
         // If the deadline passed, the caller's next try returns the reason.
         // SAFETY: the notifier lies in the control block, which the keeper keeps (I4 of `spsc`).
-        let _ = unsafe { sleep(self, |side| &side.control().room, look, deadline) };
+        let _ = unsafe { sleep(self, |side| side.control().room.sleepers(), look, deadline) };
     }
 }
 
-impl<T> Consumer<T, Sleepers> {
+impl<T, N: Sleeping> Consumer<T, N> {
     /// Pops the oldest value. Sleeps until there is one. `None`: there will never be one.
-    #[inline]
+    #[inline(always)]
     pub fn pop_wait(&mut self) -> Option<T> {
         self.pop_deadline(Deadline::NEVER).ok()
     }
@@ -102,7 +110,7 @@ impl<T> Consumer<T, Sleepers> {
     ///
     /// # Errors
     /// There is still no value, or there will never be one.
-    #[inline]
+    #[inline(always)]
     pub fn pop_deadline(&mut self, deadline: Deadline) -> Result<T, PopError> {
         if !self.has_values() {
             self.wait_for_values(deadline);
@@ -111,7 +119,7 @@ impl<T> Consumer<T, Sleepers> {
     }
 
     /// Like [`read`](Consumer::read), but sleeps until there is a value. `None`: there will never be one.
-    pub fn read_wait(&mut self, most: usize) -> Option<Batch<'_, T, Sleepers>> {
+    pub fn read_wait(&mut self, most: usize) -> Option<Batch<'_, T, N>> {
         self.read_deadline(most, Deadline::NEVER).ok()
     }
 
@@ -123,7 +131,7 @@ impl<T> Consumer<T, Sleepers> {
         &mut self,
         most: usize,
         deadline: Deadline,
-    ) -> Result<Batch<'_, T, Sleepers>, PopError> {
+    ) -> Result<Batch<'_, T, N>, PopError> {
         if !self.has_values() {
             self.wait_for_values(deadline);
         }
@@ -137,6 +145,6 @@ impl<T> Consumer<T, Sleepers> {
         let look = |side: &mut Self| side.has_values().then_some(());
         // If the deadline passed, the caller's next try returns the reason.
         // SAFETY: the notifier lies in the control block, which the keeper keeps (I4 of `spsc`).
-        let _ = unsafe { sleep(self, |side| &side.control().values, look, deadline) };
+        let _ = unsafe { sleep(self, |side| side.control().values.sleepers(), look, deadline) };
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use uncontended_wait::{Deadline, Sleepers};
 
 fn sleeping<T>(capacity: usize, start: u64) -> Sides<T, Sleepers> {
-    ring_at(capacity, Position::new(start)).unwrap()
+    ring_at(capacity, Position::new(start), Default::default()).unwrap()
 }
 
 fn soon() -> Deadline {

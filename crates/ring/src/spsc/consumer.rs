@@ -67,7 +67,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     ///
     /// # Errors
     /// There is no value now, or there will never be one.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Result<T, PopError> {
         self.find()?;
         // SAFETY: `find` found a value (I2), which leaves the ring here.

@@ -49,7 +49,7 @@ mod shared_tests;
 mod tests;
 
 pub use self::batch::{Batch, Iter, Taken};
-pub use self::blocking::blocking;
+pub use self::blocking::{blocking, blocking_at};
 pub use self::claim::Claim;
 pub use self::consumer::Consumer;
 pub use self::producer::Producer;
@@ -85,7 +85,7 @@ pub type Sides<T, N = Silent> = (Producer<T, N>, Consumer<T, N>);
 /// # Errors
 /// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
 pub fn ring<T>(capacity: usize) -> Result<Sides<T>, CapacityError> {
-    ring_at(capacity, Position::new(0))
+    ring_at(capacity, Position::new(0), Silent)
 }
 
 /// The state that both sides share.
@@ -101,11 +101,11 @@ pub(crate) struct Control<N> {
 }
 
 impl<N: Notifier> Control<N> {
-    fn new(start: Position) -> Control<N> {
+    fn new(start: Position, values: N) -> Control<N> {
         Control {
             tail: CachePadded::new(Cursor::new("tail", start)),
             head: CachePadded::new(Cursor::new("head", start)),
-            values: CachePadded::new(Listeners::default()),
+            values: CachePadded::new(Listeners::at(values)),
             room: CachePadded::new(N::default()),
         }
     }
@@ -126,10 +126,14 @@ struct Owned<T, N> {
     slots: Slots<Slot<T>>,
 }
 
-/// Makes a ring whose first value is at `start`.
-fn ring_at<T, N: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, N>, CapacityError> {
+/// Makes a ring whose first value is at `start`, and whose pushes notify `values`.
+pub(crate) fn ring_at<T, N: Notifier>(
+    capacity: usize,
+    start: Position,
+    values: N,
+) -> Result<Sides<T, N>, CapacityError> {
     let slots = Slots::new(capacity, |_| Slot::new())?;
-    let ring = Arc::new(Owned { control: Control::new(start), slots });
+    let ring = Arc::new(Owned { control: Control::new(start, values), slots });
     let place = Place {
         control: NonNull::from(&ring.control),
         slots: ring.slots.view(),

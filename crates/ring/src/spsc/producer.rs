@@ -61,7 +61,7 @@ impl<T, N: Notifier> Producer<T, N> {
     ///
     /// # Errors
     /// The value, if the ring is full or its consumer has gone.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
         if self.is_closed() {
             return Err(PushError::Closed(value));

@@ -10,7 +10,7 @@ use std::thread;
 const STARTS: [u64; 3] = [0, (1 << 63) - 1, (1 << 63) - 3];
 
 fn small<T>(capacity: usize, start: u64) -> (Producer<T>, Consumer<T>) {
-    ring_at(capacity, Position::new(start)).unwrap()
+    ring_at(capacity, Position::new(start), Default::default()).unwrap()
 }
 
 #[test]
