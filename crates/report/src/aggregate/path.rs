@@ -9,7 +9,7 @@ use super::blame::Sites;
 use super::locks::Rows;
 use super::stacks::Stacks;
 use crate::code::line;
-use crate::path::{Held, History, Of, Step, Thread, Wait, What, gain, parts, walk};
+use crate::path::{Held, History, Of, Replay, Step, Thread, Wait, What, parts, walk};
 use crate::run::{
     self, Blamed, BlamedKind, Frame, GAINS, Kind, Lock, PathTaken, Process, RankedBy, RunReport,
 };
@@ -38,6 +38,8 @@ pub(super) struct Known {
     /// The number of each thread in the kernel.
     pub(super) tids: Vec<u32>,
     pub(super) history: History,
+    /// The same without the sequences of holds, to be run again.
+    replay: Option<(History, Replay)>,
     /// The thread that ended the process, and when, if it ended by itself.
     last: Option<(usize, u64)>,
     /// The path of the process.
@@ -68,15 +70,26 @@ pub(super) fn known(
         });
     }
     logs.add_unseen(&mut history);
+    for wait in history.threads.iter_mut().flat_map(|thread| &mut thread.waits) {
+        let lock = wait.lock.and_then(|row| rows.locks.get(row));
+        wait.excludes = lock
+            .is_some_and(|lock| lock.class.is_caused_by_holders() && lock.kind != Kind::Barrier);
+    }
     let mut codes = HashMap::new();
     let held = Holds { logs, rows }.add(&mut history, &mut codes, (sites, stacks));
+    let replay = last.map(|last| {
+        let mut history = history.clone();
+        history.count_barging_of_others(&held);
+        let replay = Replay::new(&history, &held, last);
+        (history, replay)
+    });
     history.add_barging(held);
     let steps = last.map(|last| walk(&history, 0, last)).unwrap_or_default();
     let tids = image.threads.iter().map(|thread| thread.tid);
     let tids = tids.chain(std::iter::repeat(UNSEEN)).take(history.threads.len()).collect();
     let images = record.processes.iter().filter(|other| other.pid == image.pid);
     let first_ns = images.map(|image| record.ns_at(image.start_ticks)).min().unwrap_or(0);
-    Known { pid: image.pid, first_ns, tids, history, last, steps, codes }
+    Known { pid: image.pid, first_ns, tids, history, replay, last, steps, codes }
 }
 
 /// The logs of a process's threads.
@@ -206,7 +219,7 @@ impl<'a> Logs<'a> {
             }
             if began < ended && waits.last().is_none_or(|last| last.ended <= began) {
                 let (free, by_stack) = (self.span_ns(wait.free), wait.by_stack);
-                waits.push(Wait { began, ended, lock, by, by_stack, free });
+                waits.push(Wait { began, ended, lock, by, by_stack, free, excludes: false });
             }
         }
         waits
@@ -335,13 +348,16 @@ pub(super) fn rank(report: &mut RunReport, known: &[Known], first: Option<u32>) 
     let is_ranked = waits(false) as f64 <= SHARED * waits(true) as f64;
     for culprit in report.culprits.iter_mut().take(MOST).filter(|culprit| !is_shared(culprit)) {
         for ((path, process), taken) in known.iter().zip(&report.processes).zip(&taken) {
-            let (Some(of), Some(last)) = (path.of(culprit, &process.locks), path.last) else {
+            let (Some(of), Some((history, replay))) =
+                (path.of(culprit, &process.locks), &path.replay)
+            else {
                 continue;
             };
             let add = |sum: Option<u64>, ns| Some(sum.unwrap_or(0).saturating_add(ns));
             culprit.path_ns = add(culprit.path_ns, path.inside(&of).time(&path.steps));
-            if taken.is_some_and(|taken| taken.tells_gains(wall_ns)) {
-                let gain_ns = gain(&path.history, last, &of);
+            if taken.is_some_and(|taken| taken.tells_gains(wall_ns))
+                && let Some(gain_ns) = replay.gain(history, &of)
+            {
                 culprit.gain_at_most_ns = add(culprit.gain_at_most_ns, gain_ns);
                 most = most.max(gain_ns as f64 / wall_ns.max(1) as f64);
             }

@@ -68,14 +68,19 @@ impl History {
                 ended_by.insert((hold.lock, hold.thread, hold.ended), number);
             }
         }
-        let held: HashSet<usize> = holds.iter().map(|hold| hold.lock).collect();
-        self.count_barging(|lock| !held.contains(&lock));
+        self.count_barging_of_others(&holds);
         for wait in self.threads.iter_mut().flat_map(|thread| &mut thread.waits) {
             let (Some(lock), Some((by, at))) = (wait.lock, wait.by) else { continue };
             if let Some(&number) = ended_by.get(&(lock, by, at)) {
                 wait.by = Some((number, at));
             }
         }
+    }
+
+    /// Counts barging into the locks that have none of these holds.
+    pub(crate) fn count_barging_of_others(&mut self, holds: &[Held]) {
+        let held: HashSet<usize> = holds.iter().map(|hold| hold.lock).collect();
+        self.count_barging(|lock| !held.contains(&lock));
     }
 
     /// Whether the thread of this hold had waited for the lock, which was free since `free`.
@@ -105,6 +110,7 @@ impl History {
                 by: Some((before.thread, before.ended)),
                 by_stack: 0,
                 free: hold.began - before.ended,
+                excludes: false,
             });
         }
         thread.waits.extend(inside);

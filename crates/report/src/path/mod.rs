@@ -3,8 +3,9 @@
 //! # Contract
 //! Waiting summed over threads is not time: sixty threads that wait for one make its lock look sixty times as bad, even
 //! if another thread sets the pace. [`walk`] goes back from the end of the run: through a thread as long as it did not
-//! wait, and from a wait to the thread that ended it. The steps of the path are as long as the time they cover.
-//! [`gain`] says how much shorter the run could be at most if some code held its locks for no time.
+//! wait, and from a wait to the thread that ended it. From a wait for a lock it returns to the waiter: what the holders
+//! did before the wait began is not why the waiter came late. The steps of the path are as long as the time they cover.
+//! [`Replay`] says how much shorter the run could be if some code held its locks for no time.
 //!
 //! Time between a thread's waits is its own, whether it ran, slept or waited for input. A thread begins where the
 //! thread that made it was last awake before the new one was first seen: that is taken to be the thread that joins it.
@@ -15,16 +16,16 @@
 //! The tests of both files; `tests/programs`: `path.c`.
 
 mod barging;
-mod gain;
+mod replay;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use barging::Held;
-pub(crate) use gain::{Of, gain, parts};
+pub(crate) use replay::{Of, Replay, parts};
 use std::collections::HashMap;
 
 /// What is known of the threads of a process, in nanoseconds since the start of the run.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct History {
     /// Since when all waits are known.
     pub(crate) from: u64,
@@ -33,7 +34,7 @@ pub(crate) struct History {
 }
 
 /// A thread.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Thread {
     /// When it was first seen.
     pub(crate) start: u64,
@@ -60,6 +61,8 @@ pub(crate) struct Wait {
     pub(crate) by_stack: u32,
     /// The part of it during which the lock was free.
     pub(crate) free: u64,
+    /// Whether it was for a lock: whoever has it keeps others out, but need not come before them.
+    pub(crate) excludes: bool,
 }
 
 /// What the path does in a step.
@@ -67,7 +70,7 @@ pub(crate) struct Wait {
 pub(crate) enum What {
     /// The thread's own time.
     Own,
-    /// From the release or the wakeup until the waiter went on: of this lock, or of another thread's end.
+    /// From the release or the wakeup until the waiter continued: of this lock, or of another thread's end.
     Handover(Option<usize>),
     /// A wait whose end has no known cause, or before a thread that another one made which is not known.
     Unknown,
@@ -85,47 +88,74 @@ pub(crate) struct Step {
 /// The path since `from` that ends in `thread` at `until`, its last step first.
 pub(crate) fn walk(history: &History, from: u64, (thread, until): (usize, u64)) -> Vec<Step> {
     let first = from.max(history.from);
-    let mut steps = Vec::new();
-    let mut push = |thread, from: u64, to, what| {
-        let from = from.max(first);
-        if from < to {
-            steps.push(Step { thread, from, to, what });
-        }
-    };
+    let mut path = Path { thread, at: until, steps: Vec::new() };
     // The waits and the beginnings that the path has yet to pass: it passes none twice.
     let mut left: HashMap<usize, (usize, bool)> = HashMap::new();
-    let (mut thread, mut at) = (thread, until);
-    while at > first {
-        let Some(of) = history.threads.get(thread) else { break };
-        let left = left.entry(thread).or_insert((of.waits.len(), true));
-        let waits = &of.waits[..left.0];
-        let before = waits.partition_point(|wait| wait.began < at);
-        let Some(wait) = before.checked_sub(1).map(|last| waits[last]) else {
-            let is_first = std::mem::replace(&mut left.1, false);
-            let made = history.made(thread).filter(|_| is_first);
-            push(thread, made.map_or(of.start, |(_, made)| made).min(at), at, What::Own);
-            let Some((creator, made)) = made else {
-                push(thread, first, of.start.min(at), What::Unknown);
-                break;
-            };
-            (thread, at) = (creator, made.min(at));
+    // The waits for locks that it is in, the outermost first: which threads', and since when.
+    let mut inside: Vec<(usize, u64)> = Vec::new();
+    let mut jumps = 0;
+    // Records that contradict themselves could go round without end.
+    while jumps <= history.threads.len() {
+        let limit = inside.last().map_or(first, |&(_, began)| began.max(first));
+        if path.at <= limit {
+            let Some((waiter, _)) = inside.pop() else { break };
+            path.thread = waiter;
             continue;
-        };
-        left.0 = before - 1;
-        push(thread, wait.ended, at, What::Own);
-        // A thread that does something in the middle of its wait contradicts itself.
-        match wait.by.filter(|&(_, by_at)| by_at <= wait.ended && wait.ended <= at) {
-            Some((by, by_at)) => {
-                push(thread, by_at, wait.ended, What::Handover(wait.lock));
-                (thread, at) = (by, by_at);
+        }
+        let Some(of) = history.threads.get(path.thread) else { break };
+        let (before_at, number) = (path.at, path.thread);
+        let left = left.entry(number).or_insert((of.waits.len(), true));
+        let waits = &of.waits[..left.0];
+        let before = waits.partition_point(|wait| wait.began < path.at);
+        match before.checked_sub(1).map(|last| waits[last]) {
+            Some(wait) if wait.ended <= limit => path.back_to(limit, What::Own),
+            Some(wait) => {
+                if wait.began >= limit {
+                    left.0 = before - 1;
+                }
+                path.back_to(wait.ended, What::Own);
+                match wait.by.filter(|&(_, at)| at <= wait.ended && wait.ended <= before_at) {
+                    Some((by, by_at)) => {
+                        path.back_to(by_at.max(limit), What::Handover(wait.lock));
+                        if wait.excludes && wait.began > limit {
+                            inside.push((number, wait.began));
+                        }
+                        path.thread = by;
+                    }
+                    // Also a thread that does something in the middle of its wait: it contradicts itself.
+                    None => path.back_to(wait.began.max(limit), What::Unknown),
+                }
             }
             None => {
-                push(thread, wait.began, wait.ended.min(at), What::Unknown);
-                at = wait.began;
+                let made = history.made(number).filter(|_| left.1);
+                path.back_to(made.map_or(of.start, |(_, made)| made).max(limit), What::Own);
+                left.1 &= path.at <= limit;
+                match made {
+                    Some((creator, _)) if path.at > limit => path.thread = creator,
+                    _ => path.back_to(limit, What::Unknown),
+                }
             }
         }
+        jumps = if path.at < before_at { 0 } else { jumps + 1 };
     }
-    steps
+    path.steps
+}
+
+/// A path, as far as it has been followed back.
+struct Path {
+    thread: usize,
+    at: u64,
+    steps: Vec<Step>,
+}
+
+impl Path {
+    /// Its thread did this since `from`, if that is earlier.
+    fn back_to(&mut self, from: u64, what: What) {
+        if from < self.at {
+            self.steps.push(Step { thread: self.thread, from, to: self.at, what });
+            self.at = from;
+        }
+    }
 }
 
 impl History {
