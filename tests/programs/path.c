@@ -4,7 +4,8 @@
  *
  * `flag`: the last thread to end does so for a flag, which no lock guards: what set the run's length was not seen.
  * `pace MS [THREADS GAP]`: two threads, or THREADS, hold a lock six times for MS each, and pause for GAP ms, else 1 ms,
- * after each; meanwhile twelve queue at another lock for 144 ms. Without a pause they barge in. */
+ * after each; meanwhile twelve queue at another lock for 144 ms. Without a pause they barge in.
+ * `told`: a thread waits for a long hold and then for a short one, in turns; the holders run until they are told to end. */
 #include "truth.h"
 
 enum { HOLD_MS = 600, CROWD = 8, CROWD_MS = 15, MOST_PACERS = 8, PACE_TURNS = 6, QUEUE = 12, QUEUE_MS = 12 };
@@ -179,9 +180,70 @@ static void flag(void) {
     expect("culprit", &crowd_lock, "gain(hold_queue) = null");
 }
 
+/* A thread waits for a long hold, and then for one of many short ones. Those that hold run until they are told to end. */
+enum { LONG_TURNS = 20, LONG_MS = 20 };
+static _Atomic int is_asked, is_held;
+
+NOINLINE static void hold_long(void) {
+    pthread_mutex_lock(&slow_lock);
+    is_held = 1;
+    nap_ms(LONG_MS);
+    pthread_mutex_unlock(&slow_lock);
+    __asm__ volatile("");
+}
+
+static void *holds_long(void *unused) {
+    while (!is_open) {
+        if (is_asked) {
+            is_asked = 0;
+            hold_long();
+        } else {
+            nap_ms(1);
+        }
+    }
+    return unused;
+}
+
+static void *holds_often(void *unused) {
+    while (!is_open) {
+        pthread_mutex_lock(&crowd_lock);
+        nap_ms(1);
+        pthread_mutex_unlock(&crowd_lock);
+    }
+    return unused;
+}
+
+static void *waits_for_both(void *unused) {
+    for (int i = 0; i < LONG_TURNS; i++) {
+        is_held = 0;
+        is_asked = 1;
+        while (!is_held) nap_ms(1);
+        pthread_mutex_lock(&slow_lock);
+        pthread_mutex_unlock(&slow_lock);
+        pthread_mutex_lock(&crowd_lock);
+        pthread_mutex_unlock(&crowd_lock);
+    }
+    return unused;
+}
+
+static void told(void) {
+    pthread_t waits = start(waits_for_both, NULL);
+    pthread_t others[] = {start(holds_long, NULL), start(holds_often, NULL)};
+    pthread_join(waits, NULL);
+    is_open = 1;
+    for (int i = 0; i < 2; i++) pthread_join(others[i], NULL);
+    expect("culprit", &slow_lock, "function = hold_long");
+    expect("culprit", &slow_lock, "path(hold_long) >= %lld", LONG_TURNS * LONG_MS * MS * 8 / 10);
+    expect("culprit", &slow_lock, "gain(hold_long) >= %lld", LONG_TURNS * LONG_MS * MS * 6 / 10);
+}
+
 int main(int count, char **arguments) {
     REQUIRE(count > 1);
     mode = arguments[1];
+    if (is_mode("told")) {
+        told();
+        return 0;
+    }
     if (is_mode("flag")) {
         flag();
         return 0;

@@ -1,22 +1,28 @@
 /* Requests of two threads. Each takes a lock of their own for a moment; one in a hundred or so comes while a third thread
- * holds another lock for 30 ms, and waits for that. Each request is announced as a span, too. */
+ * holds another lock for 30 ms, and waits for that: last or, with `store-first`, before its short wait. Each request is announced as a span, too. */
 #include "truth.h"
 #include <uncontended.h>
 
 enum { REQUESTS = 1000, COMPACTIONS = 4, COMPACT_MS = 30 };
 static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER, store = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int done;
+static int is_store_first;
+
+static void use_store(void) {
+    pthread_mutex_lock(&store);
+    pthread_mutex_unlock(&store);
+}
 
 NOINLINE void request(int depth) {
     if (depth > 0) {
         request(depth - 1); /* Part of the same call. */
         return;
     }
+    if (is_store_first) use_store();
     pthread_mutex_lock(&table);
     usleep(100);
     pthread_mutex_unlock(&table);
-    pthread_mutex_lock(&store);
-    pthread_mutex_unlock(&store);
+    if (!is_store_first) use_store();
     __asm__ volatile("");
 }
 
@@ -46,7 +52,8 @@ static void *compacts(void *unused) {
     return unused;
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+    is_store_first = count > 1 && strcmp(arguments[1], "store-first") == 0;
     pthread_t threads[] = {start(compacts, NULL), start(serve, NULL), start(serve, NULL)};
     for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
     expect("mutex", &store, "held_by(compact) >= %lld", COMPACT_MS * MS);

@@ -15,11 +15,11 @@ pub const TERMS: &[Group] = &[
         &[
             (
                 "gain (est.)",
-                "an estimate, for threads that take locks in the same order: by how much the path that set the run's length would be shorter if this code had held its locks for no time whenever a thread waited for that (with --all-holds: and whenever it held them for long), everything else in the order recorded; a change that alters the order can gain more or less; shown if the run ended by itself",
+                "an estimate: by how much the run would be shorter if this code had held its locks for no time whenever a thread waited for that (with --all-holds: and whenever it held them for long), all threads worked for as long as they did, and locks served first come, first served; a change can gain more or less; shown if the run ended by itself",
             ),
             (
                 "on path",
-                "how much of that path was in these holds: from the end of the run back through each thread until it had waited, and on in the thread that ended the wait",
+                "how much of that path was in these holds: from the end of the run back through each thread until it had waited, on in the thread that ended the wait, and from a wait for a lock back in the one that waited",
             ),
             ("share", "its share of all waiting at contended locks and gates"),
             ("total", "the waiting that it caused, summed over the threads that waited"),

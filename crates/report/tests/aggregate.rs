@@ -479,11 +479,11 @@ fn the_path_leads_from_the_end_through_joins_and_holds() {
         from_ns: 0,
         until_ns: 5_000,
         outside_ns: 0,
-        own_ns: 4_600,
-        asleep_ns: 1_000, // The worker, since its wait: it had no CPU time.
+        own_ns: 4_800,
+        asleep_ns: 1_900, // The worker, before its wait and after it: it had no CPU time.
         handed_over_ns: 100 + 100,
         handovers: 2,
-        unknown_ns: 200, // Before the other thread: which one made it is not known.
+        unknown_ns: 0, // It is known which thread made the worker. That the other one's maker is not does not matter.
     };
     assert_eq!(made.paths, [path]);
     // Of another process than the first, it is not known what set the rest of the run's length.
@@ -492,7 +492,7 @@ fn the_path_leads_from_the_end_through_joins_and_holds() {
     let [spans] = made.spans.as_slice() else { panic!("spans of one function") };
     assert_eq!((spans.count, spans.not_kept, spans.lost, spans.max_ns), (2, 5, 2, 2_150));
     let slowest = &spans.slowest;
-    // Its own 50 ns after the wait, and the other thread's hold since the call; no culprit has caused any of it.
+    // Its own 150 ns, and the other thread's hold since it waited; no culprit has caused any of it.
     let parts = [slowest.own_ns, slowest.handed_over_ns, slowest.unknown_ns];
     assert_eq!((slowest.count, slowest.ns, parts), (1, 2_150, [2_050, 100, 0]));
     let median = &spans.median;

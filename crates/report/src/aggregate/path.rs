@@ -70,6 +70,8 @@ pub(super) fn known(
         });
     }
     logs.add_unseen(&mut history);
+    let tids = image.threads.iter().map(|thread| thread.tid);
+    let tids = tids.chain(std::iter::repeat(UNSEEN)).take(history.threads.len()).collect();
     for wait in history.threads.iter_mut().flat_map(|thread| &mut thread.waits) {
         let lock = wait.lock.and_then(|row| rows.locks.get(row));
         wait.excludes = lock
@@ -77,6 +79,7 @@ pub(super) fn known(
     }
     let mut codes = HashMap::new();
     let held = Holds { logs, rows }.add(&mut history, &mut codes, (sites, stacks));
+    let last = last.map(|last| history.before_told(last));
     let replay = last.map(|last| {
         let mut history = history.clone();
         history.count_barging_of_others(&held);
@@ -85,8 +88,6 @@ pub(super) fn known(
     });
     history.add_barging(held);
     let steps = last.map(|last| walk(&history, 0, last)).unwrap_or_default();
-    let tids = image.threads.iter().map(|thread| thread.tid);
-    let tids = tids.chain(std::iter::repeat(UNSEEN)).take(history.threads.len()).collect();
     let images = record.processes.iter().filter(|other| other.pid == image.pid);
     let first_ns = images.map(|image| record.ns_at(image.start_ticks)).min().unwrap_or(0);
     Known { pid: image.pid, first_ns, tids, history, replay, last, steps, codes }
@@ -354,10 +355,14 @@ pub(super) fn rank(report: &mut RunReport, known: &[Known], first: Option<u32>) 
                 continue;
             };
             let add = |sum: Option<u64>, ns| Some(sum.unwrap_or(0).saturating_add(ns));
-            culprit.path_ns = add(culprit.path_ns, path.inside(&of).time(&path.steps));
+            let path_ns = path.inside(&of).time(&path.steps);
+            culprit.path_ns = add(culprit.path_ns, path_ns);
             if taken.is_some_and(|taken| taken.tells_gains(wall_ns))
                 && let Some(gain_ns) = replay.gain(history, &of)
             {
+                // Without handovers, threads would take turns otherwise: more than these take is no gain of theirs.
+                let is_idle = culprit.kind == BlamedKind::Idle;
+                let gain_ns = if is_idle { gain_ns.min(path_ns) } else { gain_ns };
                 culprit.gain_at_most_ns = add(culprit.gain_at_most_ns, gain_ns);
                 most = most.max(gain_ns as f64 / wall_ns.max(1) as f64);
             }

@@ -158,7 +158,20 @@ impl Path {
     }
 }
 
+/// Threads whose ends are waited for at the end of a run, for no more than this part of it, were told to end.
+const TOLD: u64 = 20;
+
 impl History {
+    /// The end of the run in a thread, before it waited for threads that it had told to end, as by a flag: what these
+    /// did last says nothing of the run's length. They may also have ended by themselves at about that time.
+    pub(crate) fn before_told(&self, (thread, until): (usize, u64)) -> (usize, u64) {
+        let waits = self.threads.get(thread).map_or(&[][..], |of| &of.waits);
+        let from = until - until.saturating_sub(self.from) / TOLD;
+        let is_told = |wait: &&Wait| wait.lock.is_none() && wait.by.is_some() && wait.began >= from;
+        let told = waits.iter().rev().take_while(is_told).last();
+        (thread, told.map_or(until, |first| first.began.min(until)))
+    }
+
     /// Moves the ends of waits for these locks back to when the waiter might have had the lock: where a lock was
     /// released, taken by others that barged in, and released again, the wait was for its own wakeup.
     fn count_barging(&mut self, is_one: impl Fn(usize) -> bool) {

@@ -139,7 +139,7 @@ impl PathTaken {
 }
 
 /// The most of a run that a path may leave open and still tell gains.
-const UNSEEN: f64 = 0.2;
+const UNSEEN: f64 = 0.5;
 
 /// A smaller gain, as a share of the run, ranks nothing: runs of one program differ by as much.
 pub const GAINS: f64 = 0.05;

@@ -195,16 +195,31 @@ pub(crate) fn unranked(report: &RunReport) -> Option<String> {
     })
 }
 
+/// Above this share of the run, gains say for how much of it no cause is known.
+const OPEN: f64 = 0.2;
+
+const NOT_KNOWN: &str = "it is not known what set its length: threads slept, or waited for input or for what is not \
+                         observed";
+
+/// For which share of the run it is not known what set its length, as far as its longest path says.
+fn open(report: &RunReport) -> Option<f64> {
+    let taken = report.paths.iter().max_by_key(|path| path.length_ns())?;
+    Some(taken.unseen_ns().min(report.wall_ns) as f64 / report.wall_ns.max(1) as f64)
+}
+
 /// What the ranking of the culprits says, in a sentence: what gains are, or why they are ranked by waiting.
 pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
     shown(report).next()?;
     if report.ranked_by == RankedBy::Gain {
-        return Some(
-            "Gains are estimates: what the run would be shorter by if the holds that threads waited for took no time, in the \
-             same order. Holds that none waited for may add to them (--all-holds). A run of fixed length, or of threads \
-             that run until a flag is set, gains nothing."
-                .into(),
-        );
+        let unseen = open(report).filter(|&share| share >= OPEN);
+        let unseen = unseen
+            .map(|share| format!(" For {} of the run, {NOT_KNOWN}.", figures::percent(share)));
+        return Some(format!(
+            "Gains are estimates: what the run would be shorter by if the holds that threads waited for took no time, and \
+             locks served first come, first served. Holds that none waited for may add to them (--all-holds). A run of \
+             fixed length gains nothing.{}",
+            unseen.unwrap_or_default()
+        ));
     }
     if let Some(short) = of_short_waits(report) {
         return short;
@@ -232,8 +247,8 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
     if taken.tells_gains(report.wall_ns) {
         let share = figures::percent(GAINS);
         return Some(format!(
-            "Ranked by waiting: in the order seen, the run would not even be {share} shorter without any one of these. That \
-             says nothing of a run of fixed length, or of threads that run until a flag is set."
+            "Ranked by waiting: as estimated, the run would not even be {share} shorter without any one of these. That says \
+             nothing of a run of fixed length."
         ));
     }
     Some(if taken.is_of_wakeups() && mean_wait_ns(report) < WAKEUP_NS {
@@ -245,11 +260,9 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
             figures::count(taken.handovers)
         )
     } else {
-        let unseen_ns = taken.unseen_ns().min(report.wall_ns);
         format!(
-            "Ranked by waiting: for {} of the run, it is not known what set its length: threads slept, or waited for input \
-             or for what is not observed{}.",
-            figures::percent(unseen_ns as f64 / report.wall_ns.max(1) as f64),
+            "Ranked by waiting: for {} of the run, {NOT_KNOWN}{}.",
+            figures::percent(open(report).unwrap_or_default()),
             if taken.from_ns as f64 > GAINS * report.wall_ns as f64 {
                 ", or the record of that time was overwritten"
             } else {
