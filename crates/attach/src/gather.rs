@@ -5,11 +5,11 @@
 //! thread's.) Its time is divided twice: by the waiter's stack, and by the waker's if a wakeup ended it, or by those of
 //! a chain of wakers. [`sites`] says how many stacks of a cell stay apart.
 
+mod elsewhere;
 mod lives;
 mod sites;
 
 use crate::conditions::Conditions;
-use crate::modules::Module;
 use crate::process::Process;
 use crate::programs::{
     ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, Tables, counter, key,
@@ -17,6 +17,7 @@ use crate::programs::{
 };
 use crate::seed::{self, Call};
 use crate::{Attach, Forked, Losses, words};
+use elsewhere::{Elsewhere, Stacks};
 use lives::Lives;
 use sites::{Summed, WAITERS, WAKERS, add, limited};
 use std::cmp::Reverse;
@@ -25,8 +26,7 @@ use uncontended_trace::compose::Composed;
 use uncontended_trace::histogram::FINE;
 use uncontended_trace::layout::{self, Unit, WAITED, WAKE, kind};
 use uncontended_trace::reader::{
-    CausedRecord, CellRecord, ExtremeRecord, LockRecord, ModuleRecord, ProcessRecord, ThreadRecord,
-    WantsRecord,
+    CausedRecord, CellRecord, ExtremeRecord, LockRecord, ProcessRecord, ThreadRecord, WantsRecord,
 };
 
 /// What was seen of the processes that were named.
@@ -42,7 +42,7 @@ pub struct Seen {
     pub summed_ns: u64,
     /// Waiting without code, since there are too many such functions.
     pub rest_ns: u64,
-    /// Waits that a thread of another process ended.
+    /// Waits that a thread of a process which is not watched ended.
     pub woken_by_others: u64,
     /// When watching began, on CLOCK_MONOTONIC.
     pub began_ns: u64,
@@ -141,11 +141,17 @@ impl Waiting {
 /// A program that a process ran before it executed another one.
 pub(crate) struct Image(Composed, Summed);
 
-/// What was seen of the program that `process` ran, if there was some waiting.
-pub(crate) fn image(tables: &Tables, process: &mut Process) -> Option<Image> {
-    let sums = sums(tables).remove(&process.pid)?;
+/// What was seen of the program that `process` ran besides `others`, if there was some waiting.
+pub(crate) fn image(
+    tables: &Tables,
+    process: &mut Process,
+    others: &BTreeMap<u32, Process>,
+) -> Option<Image> {
+    let mut sums = sums(tables);
+    let stacks = elsewhere::stacks(others, &sums);
+    let sums = sums.remove(&process.pid)?;
     let lives = tables.lives().remove(&process.pid).unwrap_or_default();
-    let (composed, summed) = of_process(process, sums, Vec::new(), lives);
+    let (composed, summed) = of_process(process, sums, Vec::new(), lives, &stacks);
     Some(Image(composed, summed))
 }
 
@@ -191,6 +197,7 @@ pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
         seen.rest_ns += summed.rest;
     }
     let mut lives = attach.tables.lives();
+    let stacks = elsewhere::stacks(&attach.processes, &all);
     let named = attach.pids.clone();
     // The first ones are those that were named.
     let order = |process: &&mut Process| {
@@ -206,7 +213,7 @@ pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
         }
         let (sums, waiting) = (sums.unwrap_or_default(), waiting.unwrap_or_default());
         let lives = lives.remove(&process.pid).unwrap_or_default();
-        let (composed, summed) = of_process(process, sums, waiting, lives);
+        let (composed, summed) = of_process(process, sums, waiting, lives, &stacks);
         seen.composed.push(composed);
         seen.summed_ns += summed.inner;
         seen.rest_ns += summed.rest;
@@ -219,6 +226,7 @@ fn of_process(
     mut sums: Vec<Sum>,
     waiting: Vec<Waiting>,
     lives: BTreeMap<u32, [u64; 2]>,
+    stacks: &Stacks,
 ) -> (Composed, Summed) {
     let lives = Lives::new(process, lives, &sums);
     let alive = lives.alive(process);
@@ -227,7 +235,7 @@ fn of_process(
     let numbers: BTreeMap<u32, u32> = alive.iter().map(own).collect();
     let mut waiting: Vec<Waiting> = waiting.map(|wait| known(process, wait, &numbers)).collect();
     join_words(process, &mut sums, &mut waiting);
-    let mut parts = Parts::new(process);
+    let mut parts = Parts::new(process, stacks);
     (parts.composed(&sums, &waiting, &lives), parts.summed())
 }
 
@@ -247,7 +255,7 @@ fn known(process: &mut Process, wait: Waiting, numbers: &BTreeMap<u32, u32>) -> 
 fn join_words(process: &Process, sums: &mut [Sum], waiting: &mut [Waiting]) {
     let mut conditions = Conditions::new(&process.modules);
     for sum in sums.iter() {
-        if let Some(chain) = process.chains.get(&sum.waiter) {
+        if let Some(chain) = process.knows(sum.waiter) {
             conditions.add(sum.address, chain);
         }
     }
@@ -266,6 +274,7 @@ fn entries(map: &uncontended_sys::bpf::Map) -> impl Iterator<Item = (Vec<u8>, Ve
 /// What a record is made of.
 struct Parts<'a> {
     process: &'a Process,
+    elsewhere: Elsewhere<'a>,
     stacks: HashMap<u32, Vec<u64>>,
     /// The numbers of call chains in the record, and of stacks in the kernel's tables.
     chains: HashMap<Vec<u64>, u32>,
@@ -275,9 +284,10 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn new(process: &'a Process) -> Self {
+    fn new(process: &'a Process, elsewhere: &'a Stacks) -> Self {
         let (stacks, chains, numbers) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Parts { process, stacks, chains, numbers, lost: [Summed::default(); 2] }
+        let (elsewhere, lost) = (Elsewhere::new(elsewhere), [Summed::default(); 2]);
+        Parts { process, elsewhere, stacks, chains, numbers, lost }
     }
 
     /// The larger one of the two: they are about the same waiting.
@@ -321,7 +331,8 @@ impl<'a> Parts<'a> {
             let number = self.number(costliest);
             lock.first_taken = if number == 0 { wanted.max().unwrap_or(0) } else { number };
         }
-        let modules = self.modules();
+        let mut modules = self.process.modules.records();
+        modules.append(&mut self.elsewhere.modules);
         let process = ProcessRecord {
             pid: self.process.pid,
             parent: self.process.parent,
@@ -335,19 +346,6 @@ impl<'a> Parts<'a> {
             ..ProcessRecord::default()
         };
         Composed { process, cells }
-    }
-
-    fn modules(&self) -> Vec<ModuleRecord> {
-        let known = self.process.modules.known.values();
-        let module = |module: &Module| ModuleRecord {
-            path: module.path.clone(),
-            bias: module.bias(),
-            start: module.code.start,
-            end: module.code.end,
-            build_id: module.build_id.clone(),
-            file: module.file,
-        };
-        known.map(module).collect()
     }
 
     fn thread(
@@ -420,7 +418,9 @@ impl<'a> Parts<'a> {
         if let Some(&number) = self.numbers.get(&stack) {
             return number;
         }
-        let chain = self.process.chains.get(&stack).cloned().unwrap_or_default();
+        let process = self.process;
+        let own = process.knows(stack).cloned();
+        let chain = own.unwrap_or_else(|| self.elsewhere.chain(stack, &process.modules));
         let number = self.stack(&chain);
         self.numbers.insert(stack, number);
         number

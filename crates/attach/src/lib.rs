@@ -226,7 +226,7 @@ impl Attach {
         let now_ns = clock::monotonic_ns();
         before.ended_ns = now_ns;
         if state.has_called {
-            self.earlier.extend(gather::image(&self.tables, &mut before));
+            self.earlier.extend(gather::image(&self.tables, &mut before, &self.processes));
             self.tables.clear(state.pid);
         }
         self.tables.reborn(state.pid);
@@ -234,8 +234,8 @@ impl Attach {
         self.followed += 1;
         let mut process = Process::new(state.pid, now_ns);
         process.parent = before.parent;
-        // The same code at the same place has the same numbers of stacks.
-        process.chains = before.chains;
+        process.earlier = before.earlier;
+        process.earlier.extend(before.chains);
         self.begin_image(process);
     }
 

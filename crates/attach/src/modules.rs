@@ -15,7 +15,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use uncontended_trace::layout::BUILD_ID;
-use uncontended_trace::reader::FileRecord;
+use uncontended_trace::reader::{FileRecord, ModuleRecord};
 
 /// A mapped file.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +46,18 @@ impl Module {
     /// What is added to an address in the file.
     pub(crate) fn bias(&self) -> u64 {
         self.base.wrapping_sub(self.own.unwrap_or(0))
+    }
+
+    /// For a record.
+    fn record(&self) -> ModuleRecord {
+        ModuleRecord {
+            path: self.path.clone(),
+            bias: self.bias(),
+            start: self.code.start,
+            end: self.code.end,
+            build_id: self.build_id.clone(),
+            file: self.file,
+        }
     }
 
     /// Its file.
@@ -115,6 +127,16 @@ impl Modules {
     pub(crate) fn of(&self, address: u64) -> Option<&Module> {
         let below = self.known.range(..=address).next_back()?.1;
         below.code.contains(&address).then_some(below)
+    }
+
+    /// All of them, for a record.
+    pub(crate) fn records(&self) -> Vec<ModuleRecord> {
+        self.known.values().map(Module::record).collect()
+    }
+
+    /// That which the call before the return address `frame` is in.
+    pub(crate) fn record_of(&self, frame: u64) -> Option<ModuleRecord> {
+        self.of(frame.wrapping_sub(1)).map(Module::record)
     }
 
     /// How many of a call chain's frames are the lock's own functions: those in the file of the innermost one. In a

@@ -26,6 +26,8 @@ pub(crate) struct Process {
     unwinder: Unwinder,
     /// The call chains of the stacks by number.
     pub(crate) chains: HashMap<u64, Vec<u64>>,
+    /// Those of the program that it ran before. The same code at the same place has the same numbers.
+    pub(crate) earlier: HashMap<u64, Vec<u64>>,
     /// The threads that were met, by number.
     pub(crate) lives: BTreeMap<u32, Life>,
     pub(crate) command: Vec<String>,
@@ -52,6 +54,7 @@ impl Process {
             modules,
             unwinder,
             chains: HashMap::new(),
+            earlier: HashMap::new(),
             lives: BTreeMap::new(),
             command: seed::command(pid),
         }
@@ -68,6 +71,7 @@ impl Process {
             modules: self.modules.clone(),
             unwinder: self.unwinder.forked(),
             chains: HashMap::new(),
+            earlier: HashMap::new(),
             lives: BTreeMap::new(),
             command: self.command.clone(),
         }
@@ -109,6 +113,11 @@ impl Process {
     pub(crate) fn keep(&mut self, number: u64, top: &StackTop) {
         let chain = self.chain(top);
         self.chains.insert(number, chain);
+    }
+
+    /// The call chain of the stack with this number, if it is one of its.
+    pub(crate) fn knows(&self, number: u64) -> Option<&Vec<u64>> {
+        self.chains.get(&number).or_else(|| self.earlier.get(&number))
     }
 
     /// The call chain of a stack of its.

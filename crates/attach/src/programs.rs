@@ -252,8 +252,8 @@ pub(crate) fn waking(tables: &Tables, offset: i16) -> Assembler {
     code.load(Double, R1, FP, own::ENTRY);
     code.load(Word, R1, R1, wait::PROCESS);
     code.load(Word, R2, FP, own::PROCESS);
-    code.jump_if(NotEqual, R1, R2, other);
     let awake = code.label();
+    code.jump_if(NotEqual, R1, R2, awake);
     joins(&mut code, awake);
     code.store_constant(Double, FP, own::STACK, JOINED as i32);
     code.jump(other);

@@ -50,7 +50,7 @@ pub(crate) const OTHERWISE: u32 = 1 << 16;
 pub(crate) const CHAIN: u32 = 1 << 17;
 /// In [`key::HOW`]: a part of a wait that is counted elsewhere, by the code of one waker of a chain.
 pub(crate) const CHAINED: u32 = 1 << 18;
-/// In place of a waker's stack: a thread of another process.
+/// In place of a waker's stack: a thread of a process that is not watched.
 pub(crate) const ANOTHER_PROCESS: u64 = 1;
 /// In place of a waker's stack: the end of the thread for which the call waited.
 pub(crate) const JOINED: u64 = 2;
