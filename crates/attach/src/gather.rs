@@ -12,8 +12,8 @@ mod sites;
 use crate::conditions::Conditions;
 use crate::process::Process;
 use crate::programs::{
-    ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, Tables, counter, key,
-    sum, wait,
+    ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, Tables, counter,
+    entries, key, sum, wait,
 };
 use crate::seed::{self, Call};
 use crate::{Attach, Forked, Losses, words};
@@ -97,6 +97,16 @@ impl Sum {
         }
     }
 
+    /// The wait that a signal has interrupted, in an entry of a thread, if it has not been counted yet.
+    fn interrupted(entry: &[u8]) -> Option<Self> {
+        let at = |place: i16| usize::from(place.unsigned_abs());
+        let of = |place: i16| words::at(entry, at(place));
+        let (ended, length) = (of(wait::INTERRUPTED_AT), of(wait::INTERRUPTED_FOR));
+        let key = &entry[at(wait::INTERRUPTED_KEY)..at(wait::DIED)];
+        let value = [1, length, length, ended, 0].map(u64::to_le_bytes).concat();
+        (ended != 0 && of(wait::DIED) == 0).then(|| Sum::new(key, &value))
+    }
+
     /// Its waiting, for an entry of a cell.
     fn caused(&self) -> CausedRecord {
         CausedRecord {
@@ -108,7 +118,7 @@ impl Sum {
     }
 }
 
-/// A wait that is still in progress.
+/// A wait that is in progress, or that ended with its thread.
 struct Waiting {
     process: u32,
     address: u64,
@@ -117,6 +127,8 @@ struct Waiting {
     operation: u64,
     /// The thread for whose end it is; 0 if it is for something else.
     joined: u32,
+    /// The number of the stack of a thread that has ended; none if it lives.
+    died_at: Option<u64>,
     /// The call chain of its thread.
     chain: Vec<u64>,
 }
@@ -133,6 +145,7 @@ impl Waiting {
             since: of(wait::SINCE),
             operation: of(wait::OPERATION),
             joined: if is_private { 0 } else { half(wait::VALUE) },
+            died_at: (of(wait::DIED) != 0).then(|| of(wait::INTERRUPTED_KEY + key::WAITER)),
             chain: Vec::new(),
         }
     }
@@ -149,30 +162,41 @@ pub(crate) fn image(
 ) -> Option<Image> {
     let mut sums = sums(tables);
     let stacks = elsewhere::stacks(others, &sums);
-    let sums = sums.remove(&process.pid)?;
+    let (sums, waiting) = (sums.remove(&process.pid), waiting(tables).remove(&process.pid));
+    if sums.is_none() && waiting.is_none() {
+        return None;
+    }
+    let (sums, waiting) = (sums.unwrap_or_default(), waiting.unwrap_or_default());
     let lives = tables.lives().remove(&process.pid).unwrap_or_default();
-    let (composed, summed) = of_process(process, sums, Vec::new(), lives, &stacks);
+    let (composed, summed) = of_process(process, sums, waiting, lives, &stacks);
     Some(Image(composed, summed))
 }
 
 /// The sums, by process.
 fn sums(tables: &Tables) -> BTreeMap<u32, Vec<Sum>> {
     let sums = entries(&tables.sums).map(|(key, value)| Sum::new(&key, &value));
+    let interrupted = entries(&tables.threads).filter_map(|(_, value)| Sum::interrupted(&value));
     let mut all: BTreeMap<u32, Vec<Sum>> = BTreeMap::new();
-    for sum in sums.filter(|sum| sum.count > 0) {
+    for sum in sums.chain(interrupted).filter(|sum| sum.count > 0) {
         all.entry(sum.process).or_default().push(sum);
     }
     all
 }
 
+/// The waits that are in progress or ended with their threads, by process.
+fn waiting(tables: &Tables) -> BTreeMap<u32, Vec<Waiting>> {
+    let all = entries(&tables.threads).map(|(key, value)| Waiting::new(&key, &value));
+    let mut waiting: BTreeMap<u32, Vec<Waiting>> = BTreeMap::new();
+    for wait in all.filter(|wait| wait.since != 0) {
+        waiting.entry(wait.process).or_default().push(wait);
+    }
+    waiting
+}
+
 /// Reads the tables.
 pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
     let mut all = sums(&attach.tables);
-    let waiting = entries(&attach.tables.threads).map(|(key, value)| Waiting::new(&key, &value));
-    let mut in_progress: BTreeMap<u32, Vec<Waiting>> = BTreeMap::new();
-    for wait in waiting.filter(|wait| wait.since != 0) {
-        in_progress.entry(wait.process).or_default().push(wait);
-    }
+    let mut in_progress = waiting(&attach.tables);
     let of_woken = all.values().flatten().filter(|sum| sum.waker == ANOTHER_PROCESS);
     let states = attach.tables.processes();
     let mut seen = Seen {
@@ -230,7 +254,8 @@ fn of_process(
 ) -> (Composed, Summed) {
     let lives = Lives::new(process, lives, &sums);
     let alive = lives.alive(process);
-    let waiting = waiting.into_iter().filter(|wait| alive.contains(&wait.thread));
+    let waiting = waiting.into_iter();
+    let waiting = waiting.filter(|wait| wait.died_at.is_some() || alive.contains(&wait.thread));
     let own = |&tid: &u32| (seed::own_number(process.pid, tid), tid);
     let numbers: BTreeMap<u32, u32> = alive.iter().map(own).collect();
     let mut waiting: Vec<Waiting> = waiting.map(|wait| known(process, wait, &numbers)).collect();
@@ -242,6 +267,11 @@ fn of_process(
 /// A wait in progress with its call chain, and its thread if it is for one: any other word is not waited for as one.
 /// `numbers` are those of the threads, by what the process itself calls them.
 fn known(process: &mut Process, wait: Waiting, numbers: &BTreeMap<u32, u32>) -> Waiting {
+    if let Some(stack) = wait.died_at {
+        let chain = process.knows(stack).cloned().unwrap_or_default();
+        let joined = if process.lives.contains_key(&wait.joined) { wait.joined } else { 0 };
+        return Waiting { joined, chain, ..wait };
+    }
     let joined = numbers.get(&wait.joined).copied().unwrap_or(0);
     let call = Call::of(process.pid, wait.thread);
     // It may be in another call by now.
@@ -265,10 +295,6 @@ fn join_words(process: &Process, sums: &mut [Sum], waiting: &mut [Waiting]) {
     for word in words.chain(waiting.iter_mut().map(|wait| &mut wait.address)) {
         *word = objects.get(word).copied().unwrap_or(*word);
     }
-}
-
-fn entries(map: &uncontended_sys::bpf::Map) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
-    map.keys().into_iter().filter_map(|key| map.get(&key).map(|value| (key, value)))
 }
 
 /// What a record is made of.
@@ -314,7 +340,10 @@ impl<'a> Parts<'a> {
         let (mut threads, mut cells) = (Vec::new(), Vec::new());
         for (&tid, &life) in &lives.of {
             let wants = waiting.iter().find(|wait| wait.thread == tid);
-            let thread = self.thread(tid, life, wants, &units);
+            let [born, ended] = life;
+            // Its wait has not ended.
+            let ended = if wants.is_some() { 0 } else { ended };
+            let thread = self.thread(tid, [born, ended], wants, &units);
             let joined = of_thread(&joins, tid).map(|sum| sum.total).sum();
             threads.push(ThreadRecord { joined, ..thread });
             cells.push(self.cells(of_thread(&sums, tid), wants, &units));
@@ -338,7 +367,7 @@ impl<'a> Parts<'a> {
             parent: self.process.parent,
             command: self.process.command.clone(),
             start_ticks: self.process.began_ns,
-            end_ticks: self.process.ended_ns,
+            end_ticks: lives.last().unwrap_or(self.process.ended_ns),
             locks,
             threads,
             stacks: std::mem::take(&mut self.stacks),

@@ -17,6 +17,7 @@
 //! and the kernel wakes it when that thread ends.
 
 mod chain;
+mod interrupted;
 pub(crate) mod processes;
 mod stack;
 mod tables;
@@ -56,11 +57,11 @@ mod own {
     /// A key of `sums`.
     pub(super) const KEY: i16 = -96;
     /// A value of `sums`, `threads` or `processes`.
-    pub(super) const VALUE: i16 = -192;
+    pub(super) const VALUE: i16 = -256;
     /// Of a wait: what is not divided yet; the end of that part, and its waker.
-    pub(super) const LEFT: i16 = -200;
-    pub(super) const UNTIL: i16 = -208;
-    pub(super) const BY: i16 = -216;
+    pub(super) const LEFT: i16 = -264;
+    pub(super) const UNTIL: i16 = -272;
+    pub(super) const BY: i16 = -280;
 }
 
 /// Ends a program: the event is not passed on to anyone.
@@ -159,6 +160,9 @@ pub(crate) fn enter(tables: &Tables, call: Call) -> Assembler {
     look_up(&mut code, &tables.threads, own::THREAD, full);
     code.place(made);
     code.copy(R7, R0);
+    code.copy(R8, R6);
+    interrupted::settle(&mut code, tables);
+    code.copy(R6, R8);
     what(&mut code, call, out);
     code.load(Word, R1, FP, own::PROCESS);
     code.store(Word, R7, wait::PROCESS, R1);
@@ -332,6 +336,7 @@ pub(crate) fn exit(tables: &Tables, call: Call) -> Assembler {
     code.store(Double, FP, own::KEY + key::PROCESS, R1);
     length(&mut code);
     chain::mark(&mut code);
+    interrupted::keep(&mut code, out);
     add(&mut code, tables);
     chain::divide(&mut code, tables);
     end(&mut code, out);
@@ -357,15 +362,17 @@ fn same_call(code: &mut Assembler, call: Call, other: Label) {
     }
 }
 
-/// `R9` = 0 if a wakeup ended the call whose event is at `R6`, [`OTHERWISE`] if time or a signal did. Jumps to
-/// `none` if it did not wait.
+/// `R9` = 0 if a wakeup ended the call whose event is at `R6`, [`OTHERWISE`] if time did, [`INTERRUPTED`] as well if a
+/// signal did. Jumps to `none` if it did not wait.
 fn outcome(code: &mut Assembler, call: Call, none: Label) {
-    /// ETIMEDOUT, EINTR, and the kernel's own ERESTARTSYS and ERESTART_RESTARTBLOCK.
-    const ENDED: [i32; 4] = [-110, -4, -512, -516];
+    const TIMED_OUT: i32 = -110;
+    const EINTR: i32 = -4;
     let (woken, known) = (code.label(), code.label());
     code.load(Double, R2, R6, RESULT);
     code.set(R9, OTHERWISE as i32);
-    for result in ENDED {
+    code.jump_if_with(Equal, R2, TIMED_OUT, known);
+    code.set(R9, (OTHERWISE | INTERRUPTED) as i32);
+    for result in interrupted::RESULTS.into_iter().chain([EINTR]) {
         code.jump_if_with(Equal, R2, result, known);
     }
     code.set(R9, 0);

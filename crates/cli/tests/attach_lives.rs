@@ -2,7 +2,7 @@
 //! come and go, processes that end first.
 
 mod common;
-use common::attached::{attach, json, unseen, watched};
+use common::attached::{attach, json, names, row, unseen, watched};
 use common::{Folder, compile, unc_run};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
@@ -328,4 +328,77 @@ fn a_program_into_which_a_wrapper_does_not_load_the_observer_is_named() {
     let Some(report) = wrapped(test, &folder, &["--source", "preload"], &wrapper) else { return };
     let said = report["coverage"]["nothing_seen"].as_str().unwrap_or_default();
     assert!(said.contains("the program executed ") && said.contains("--source kernel"), "{said}");
+}
+
+/// A child whose three threads wait for a lock until it is killed or, with a word, exits; and a thread of this process
+/// whose wait for a semaphore a signal interrupts.
+const KILLED: &str = r#"
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sem_t signalled;
+static void *waits(void *unused) { pthread_mutex_lock(&lock); return unused; }
+static void *is_interrupted(void *unused) { sem_wait(&signalled); usleep(700000); return unused; }
+static void noted(int signal) { (void)signal; }
+int main(int count, char **words) {
+    pthread_t threads[3];
+    (void)words;
+    struct sigaction action = {.sa_handler = noted};
+    sigaction(SIGUSR1, &action, NULL);
+    sem_init(&signalled, 0, 0);
+    printf("%#lx %#lx\n", (uintptr_t)&lock, (uintptr_t)&signalled);
+    fflush(stdout);
+    getchar();
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_mutex_lock(&lock);
+        for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, waits, NULL);
+        usleep(count > 1 ? 300000 : 30000000);
+        _exit(0);
+    }
+    pthread_create(&threads[0], NULL, is_interrupted, NULL);
+    usleep(300000);
+    pthread_kill(threads[0], SIGUSR1);
+    if (count == 1) kill(child, SIGKILL);
+    pthread_join(threads[0], NULL);
+    waitpid(child, NULL, 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_wait_that_ends_with_its_thread_has_not_timed_out() {
+    let test = "a_wait_that_ends_with_its_thread_has_not_timed_out";
+    let folder = Folder::new();
+    let program = compile(&folder, KILLED, &["-O1"]).expect("a C compiler");
+    for words in [&[][..], &["exits"]] {
+        let mut command = Command::new(&program);
+        command.args(words);
+        let Some(seen) = watched(test, &folder, command, &[]) else { return };
+        let lock = row(&seen.report, &seen.words[0]);
+        assert!(lock["wait_ns"].is_null() && lock["timed_out"].is_null(), "{lock:#}");
+        assert_eq!(lock["unfinished"]["count"], 3, "{lock:#}");
+        let until_its_end = 200_000_000..600_000_000;
+        let longest = lock["unfinished"]["longest_ns"].as_u64().unwrap();
+        assert!(until_its_end.contains(&longest), "{lock:#}");
+        let child = &processes(&seen.report)[1];
+        let unfinished = |thread: &&Value| thread["unfinished_wait_ns"].as_u64().is_some();
+        let waiting: Vec<&Value> = threads(child).iter().filter(unfinished).collect();
+        assert_eq!(waiting.len(), 3, "{child:#}");
+        for thread in waiting {
+            assert_eq!(
+                thread["unfinished_wait_ns"].as_u64().map(|ns| until_its_end.contains(&ns)),
+                Some(true)
+            );
+            assert!(names(&thread["unfinished_stack"]).contains(&"waits"), "{thread:#}");
+        }
+        assert!(child["hung"].is_null(), "{child:#}");
+        let semaphore = row(&seen.report, &seen.words[1]);
+        assert_eq!(semaphore["timed_out"]["count"], 1, "{semaphore:#}");
+    }
 }

@@ -6,8 +6,8 @@
 //! so that another process may get its number. The life of each thread is noted, from its creation to its exit.
 
 use super::{
-    Tables, check_process, check_running, count, counter, end, function, life, look_up, own,
-    process, update, zero,
+    Tables, check_process, check_running, count, counter, end, function, interrupted, life,
+    look_up, own, process, update, wait, zero,
 };
 use uncontended_sys::bpf::{
     Assembler, Condition::*, Label, Map, Operation::*, Register::*, Width::*,
@@ -76,8 +76,13 @@ fn born(code: &mut Assembler, tables: &Tables) {
     code.place(done);
 }
 
-/// Notes that the thread in [`own::THREAD`] ends; jumps to `unknown` if its birth is not noted.
+/// Notes that the current thread, [`own::THREAD`], ends; jumps to `unknown` if its birth is not noted. Keeps `R9`.
 fn died(code: &mut Assembler, tables: &Tables, unknown: Label) {
+    let none = code.label();
+    look_up(code, &tables.threads, own::THREAD, none);
+    code.copy(R7, R0);
+    interrupted::died(code, tables);
+    code.place(none);
     look_up(code, &tables.lives, own::THREAD, unknown);
     code.copy(R7, R0);
     code.call(function::TIME);
@@ -107,17 +112,19 @@ fn remove(code: &mut Assembler, maps: &[&Map]) {
 /// At `sched_process_exec`: the process is no longer the program that was watched.
 pub(crate) fn executed(tables: &Tables) -> Assembler {
     let mut code = Assembler::default();
-    let out = code.label();
+    let (out, none) = (code.label(), code.label());
     check_process(&mut code, tables, out);
-    code.store_constant(Word, R0, process::STATE, process::EXECUTED as i32);
-    died(&mut code, tables, out);
+    code.copy(R9, R0);
+    died(&mut code, tables, none);
+    code.place(none);
+    code.store_constant(Word, R9, process::STATE, process::EXECUTED as i32);
     end(&mut code, out);
     code
 }
 
 /// At `sched_process_free`, whose event has the number of a thread that is gone at `offset`; a process goes with its
-/// first thread, last of all. One of which there is nothing to tell makes room at once, as every thread does: another
-/// one may get its number.
+/// first thread, last of all. One of which there is nothing to tell makes room at once, as every thread does that did
+/// not end in a wait: another one may get its number.
 pub(crate) fn freed(tables: &Tables, offset: i16) -> Assembler {
     let mut code = Assembler::default();
     let (out, kept, executed) = (code.label(), code.label(), code.label());
@@ -125,7 +132,12 @@ pub(crate) fn freed(tables: &Tables, offset: i16) -> Assembler {
     code.store(Word, FP, own::THREAD, R2);
     code.store_constant(Double, FP, own::ZERO, 0);
     check_running(&mut code, tables, out);
+    let gone = code.label();
+    look_up(&mut code, &tables.threads, own::THREAD, gone);
+    code.load(Double, R1, R0, wait::DIED);
+    code.jump_if_with(NotEqual, R1, 0, gone);
     remove(&mut code, &[&tables.threads]);
+    code.place(gone);
     look_up(&mut code, &tables.processes, own::THREAD, out);
     code.copy(R7, R0);
     code.load(Word, R1, R7, process::STATE);

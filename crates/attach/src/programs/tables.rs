@@ -1,7 +1,7 @@
 //! The tables that the programs in the kernel fill, and the places in their keys and values.
 //!
 //! # Contract
-//! [`Tables::new`] makes them: 28 MiB in the kernel. The modules say what is where.
+//! [`Tables::new`] makes them: 29 MiB in the kernel. The modules say what is where.
 
 use super::STACK_VALUE;
 use crate::words;
@@ -28,7 +28,13 @@ pub(crate) mod wait {
     pub(crate) const EARLIER: i16 = 48;
     /// How many there are.
     pub(crate) const EARLIER_WAKERS: i16 = 3;
-    pub(crate) const BYTES: usize = 48 + 16 * EARLIER_WAKERS as usize;
+    /// The wait that a signal has interrupted, not counted yet: when (0: none), how long it was, and its key of `sums`.
+    pub(crate) const INTERRUPTED_AT: i16 = EARLIER + 16 * EARLIER_WAKERS;
+    pub(crate) const INTERRUPTED_FOR: i16 = INTERRUPTED_AT + 8;
+    pub(crate) const INTERRUPTED_KEY: i16 = INTERRUPTED_AT + 16;
+    /// 1 if the thread ended in the wait.
+    pub(crate) const DIED: i16 = INTERRUPTED_KEY + super::key::BYTES as i16;
+    pub(crate) const BYTES: usize = DIED as usize + 8;
 }
 
 /// Places in a key of `sums`.
@@ -46,6 +52,8 @@ pub(crate) mod key {
 
 /// In [`key::HOW`]: the wait timed out or was interrupted.
 pub(crate) const OTHERWISE: u32 = 1 << 16;
+/// In [`key::HOW`], besides [`OTHERWISE`]: it was interrupted.
+pub(crate) const INTERRUPTED: u32 = 1 << 19;
 /// In [`key::HOW`]: the wait is divided among a chain of wakers, of which this is the last.
 pub(crate) const CHAIN: u32 = 1 << 17;
 /// In [`key::HOW`]: a part of a wait that is counted elsewhere, by the code of one waker of a chain.
@@ -214,6 +222,13 @@ impl Tables {
         for key in self.sums.keys().iter().filter(|key| words::at(key, process) == u64::from(pid)) {
             self.sums.remove(key);
         }
+        for (key, value) in entries(&self.threads) {
+            let place = |place: i16| usize::from(place.unsigned_abs());
+            let has_died = words::at(&value, place(wait::DIED)) != 0;
+            if has_died && words::half_at(&value, place(wait::PROCESS)) == pid {
+                self.threads.remove(&key);
+            }
+        }
         for tid in self.lives().remove(&pid).into_iter().flat_map(BTreeMap::into_keys) {
             self.lives.remove(&tid.to_le_bytes());
         }
@@ -250,6 +265,11 @@ impl Tables {
         all.sort_by_key(|state| state.began_ns);
         all
     }
+}
+
+/// The entries of a table.
+pub(crate) fn entries(map: &Map) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
+    map.keys().into_iter().filter_map(|key| map.get(&key).map(|value| (key, value)))
 }
 
 /// An entry of `lives`.
