@@ -10,6 +10,7 @@ mod target;
 
 use crate::console::complain;
 use crate::emit;
+use crate::limits;
 use crate::run::plan::{Plan, Refusal};
 use crate::run::reports::Reports;
 use crate::run::session::{Outputs, now_unix_s};
@@ -42,10 +43,11 @@ struct Watched {
 pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
     let targets: Vec<Target> =
         pids.iter().map(|&pid| Target::open(pid)).collect::<Result<_, _>>()?;
+    limits::check(limits::FOR_ATTACHING)?;
     let mut outputs = Outputs::open(plan)?;
     let taken = [&ENDING[..], &[CHILD, USER_1]].concat();
-    let signals = Signals::block(&taken)
-        .map_err(|error| Failure::new(format!("could not block signals: {error}"), ""))?;
+    let signals =
+        Signals::block(&taken).map_err(|error| limits::could_not("block signals", &error))?;
     let started_unix_s = now_unix_s();
     let attach = Attach::new().map_err(|cannot| failure(&cannot))?;
     let mut watched = Watched { targets, attach, figures: Figures::new() };

@@ -81,7 +81,9 @@ impl Printing {
             return write().map_err(|error| unprinted("standard error", &error, remedy));
         }
         if self.0.is_none() {
-            self.0 = Some(std::thread::spawn(move || drop(write())));
+            let thread = std::thread::Builder::new();
+            // Without one, this report is left out, too.
+            self.0 = thread.spawn(move || drop(write())).ok();
         }
         Ok(())
     }

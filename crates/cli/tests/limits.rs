@@ -83,11 +83,62 @@ fn on_a_full_disk_no_file_is_left_that_looks_like_a_report() {
     }
 }
 
+/// What `unc` says under each limit: its cause, and the remedy.
 #[test]
-fn a_limit_on_the_size_of_files_is_said() {
+fn each_limit_is_said_with_a_remedy_and_harms_nothing() {
+    let test = "each_limit_is_said_with_a_remedy_and_harms_nothing";
     let folder = Folder::new();
-    let text = "ulimit -f 100; exec $UNC run --quiet --no-history -- echo out";
-    let output = shell(text, &folder);
-    assert_eq!((status(&output), stdout(&output)), (125, String::new()));
-    assert!(stderr(&output).contains("ulimit -f"), "{}", stderr(&output));
+    let program = compile(&folder, TURNS, &[]).expect("a C compiler");
+    let attached = Attached::new(&program);
+    let run = "run --no-history --json j.json -- ./program".to_owned();
+    let attach = format!("attach --no-history --for 200ms --json j.json {}", attached.0.id());
+    for (limit, command, remedy) in [
+        ("-f 0", &run, "`ulimit -f`"),
+        ("-f 100", &run, "`ulimit -f`"),
+        ("-f 0", &attach, "`ulimit -f`"),
+        ("-f 1", &attach, "`ulimit -f`"),
+        ("-v 60000", &run, "`ulimit -v"),
+        ("-v 60000", &attach, "`ulimit -v"),
+        ("-n 4", &run, "`ulimit -n"),
+        ("-n 16", &run, "`ulimit -n"),
+        ("-n 5", &attach, "`ulimit -n"),
+        ("-n 60", &attach, "`ulimit -n"),
+    ] {
+        let output = shell(&format!("ulimit {limit}; exec $UNC {command}"), &folder);
+        let told = stderr(&output);
+        if told.contains("permission") && command == &attach {
+            uncontended_testkit::skip!(test, "{}", told.trim());
+            return;
+        }
+        let of_limits = told.lines().filter(|line| line.contains("ulimit")).count();
+        assert_eq!((status(&output), stdout(&output)), (125, String::new()), "{limit}: {told}");
+        assert!(told.contains(remedy) && (1..=2).contains(&of_limits), "{limit}: {told}");
+        assert!(!told.contains("panicked"), "{limit}: {told}");
+        assert!(!std::fs::exists(folder.file("j.json")).unwrap(), "{limit}: {told}");
+    }
+}
+
+#[test]
+fn a_limit_on_processes_is_said_with_a_remedy() {
+    let test = "a_limit_on_processes_is_said_with_a_remedy";
+    let folder = Folder::new();
+    // Another user's number, which has no process; root has no such limit.
+    let limited =
+        "setpriv --reuid 64321 --clear-groups prlimit --nproc=1 $UNC run --no-history true";
+    let output = shell(limited, &folder);
+    let told = stderr(&output);
+    if !told.contains("unc: ") {
+        return uncontended_testkit::skip!(test, "{}", told.trim());
+    }
+    assert_eq!(status(&output), 125, "{told}");
+    assert!(told.contains("could not start the program") && told.contains("`ulimit -u`"), "{told}");
+}
+
+#[test]
+fn without_memory_it_says_so_and_exits() {
+    let folder = Folder::new();
+    let output = shell("truncate -s 1G big; ulimit -v 500000; exec $UNC report big", &folder);
+    let told = stderr(&output);
+    assert_eq!((status(&output), stdout(&output)), (2, String::new()), "{told}");
+    assert!(told.contains("no memory left") && told.contains("`ulimit -v"), "{told}");
 }

@@ -13,6 +13,7 @@ use super::watches::Watches;
 use crate::attach;
 use crate::console::{Printing, complain};
 use crate::emit;
+use crate::limits;
 use crate::run::plan::{Plan, Refusal};
 use crate::symbols::ElfSymbols;
 use crate::view::Opened;
@@ -32,11 +33,12 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let name = &plan.command[0];
     let path = program::find(name).map_err(|missing| refusal(name, &missing))?;
     let obstacle = program::obstacle(&path);
+    limits::check(limits::FOR_A_RUN)?;
     let mut outputs = Outputs::open(plan)?;
     let signals =
         Signals::block(&supervise::TAKEN).map_err(|error| own("block signals", &error))?;
-    let mut record =
-        Record::create(plan.kinds(), plan.delay.is_none()).map_err(|error| no_record(&error))?;
+    let mut record = Record::create(plan.kinds(), plan.delay.is_none())
+        .map_err(|error| own("create the memory for the record", &error))?;
     let (library, cost_ns_per_pair) =
         library(plan.kinds()).map_err(|error| own("place the observer", &error))?;
     let mut symbols = symbols(plan, &path);
@@ -263,20 +265,12 @@ fn refusal(name: &OsStr, missing: &Missing) -> Refusal {
     }
 }
 
-fn no_record(error: &std::io::Error) -> Refusal {
-    let remedy = match error.kind() {
-        std::io::ErrorKind::FileTooLarge => "raise `ulimit -f`: the file size limit applies to it",
-        _ => "",
-    };
-    Failure::new(format!("could not create the memory for the record: {error}"), remedy).into()
-}
-
 fn unreadable(error: std::io::Error) -> Failure {
     own("read the record", &error).failure
 }
 
 fn own(what: &str, error: &std::io::Error) -> Refusal {
-    Failure::new(format!("could not {what}: {error}"), "").into()
+    limits::could_not(what, error).into()
 }
 
 fn nanoseconds(duration: Duration) -> u64 {
@@ -341,6 +335,8 @@ fn spawn(
         other => other,
     };
     started.map_err(|error| match error.kind() {
+        // Of the fork: an executed file has no such limits.
+        _ if limits::remedy(&error).is_some() => own("start the program", &error),
         std::io::ErrorKind::NotFound => Refusal {
             failure: Failure::new(format!("{name}: its interpreter or loader was not found"), ""),
             status: 127,
