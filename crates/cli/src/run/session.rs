@@ -11,7 +11,7 @@ use super::supervise::{self, Schedule};
 use super::threads::ThreadWatch;
 use super::watches::Watches;
 use crate::attach;
-use crate::console::{Printing, complain};
+use crate::console::{Printing, Stream, complain};
 use crate::emit;
 use crate::limits;
 use crate::run::plan::{Plan, Refusal};
@@ -236,7 +236,10 @@ impl Outputs {
         }
         let forms = plan.view.open(&[("--trace", plan.trace.as_deref())], &[])?;
         let trace = plan.trace.as_deref().map(Output::open).transpose()?;
-        Ok(Outputs { forms, trace, printing: Printing::default() })
+        // What is attached to has an output of its own.
+        let is_free = plan.command.is_empty() && !plan.view.takes_stdout();
+        let stream = if is_free { Stream::Output } else { Stream::Error };
+        Ok(Outputs { forms, trace, printing: Printing::on(stream) })
     }
 }
 
