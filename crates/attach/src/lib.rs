@@ -210,10 +210,10 @@ impl Attach {
         let (pid, now_ns) = (process.pid, process.began_ns);
         // First of all: it may fork meanwhile. Its waits count once its ranges of code are known.
         self.tables.watch(pid, process.parent, now_ns);
-        process.modules.look(pid);
+        process.modules.look(pid, || self.tables.is_watched(pid));
         self.tables.tell_ranges(pid, process.modules.ranges());
         process.read_files();
-        process.look();
+        process.look(&self.tables);
         self.processes.insert(pid, process);
         seed::lives(&self.tables, pid, now_ns);
         seed::waiting(&self.tables, pid, now_ns);
@@ -281,7 +281,8 @@ impl Attach {
         let Some(process) = self.processes.get_mut(&state.pid) else { return };
         process.has_executed = state.has_executed;
         process.ended_ns = state.ended_ns;
-        if process.look() {
+        // After the end, an exec is not noted any more.
+        if self.stopped_ns == 0 && process.look(&self.tables) {
             self.tables.tell_ranges(process.pid, process.modules.ranges());
         }
         // There is no more to tell of it, and another one can have its room.
@@ -314,6 +315,11 @@ impl Attach {
         watched.map(|(&pid, _)| pid).collect()
     }
 
+    /// Whether a process is watched, and has not executed another program.
+    pub fn is_watched(&self, pid: u32) -> bool {
+        self.tables.is_watched(pid)
+    }
+
     /// The processes that are watched and run, forked ones included.
     pub fn running(&self) -> Vec<u32> {
         let states = self.tables.processes();
@@ -342,6 +348,9 @@ impl Attach {
 
     /// Ends all counting, and gives what was seen.
     pub fn finish(&mut self) -> Seen {
+        if self.stopped_ns == 0 {
+            self.look();
+        }
         self.stop();
         self.count_missed();
         self.look();

@@ -78,15 +78,17 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    /// Reads the list of the process `pid`, if its program is the one that it was. Whether there is a new file.
-    pub(crate) fn look(&mut self, pid: u32) -> bool {
+    /// Reads the list of the process `pid`, if its program is the one that it was and, after that, `is_still`. Whether
+    /// there is a new file.
+    pub(crate) fn look(&mut self, pid: u32, is_still: impl FnOnce() -> bool) -> bool {
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
         let main = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
         let main = main.map(|path| path.to_string_lossy().into_owned());
         let file = |path: &Option<String>| {
             path.as_ref().map(|path| path.trim_end_matches(" (deleted)").to_owned())
         };
-        if self.main.is_some() && main.is_some() && file(&main) != file(&self.main) {
+        let is_another = self.main.is_some() && main.is_some() && file(&main) != file(&self.main);
+        if is_another || !is_still() {
             return false;
         }
         self.main = self.main.take().or(main);
@@ -313,8 +315,9 @@ mod tests {
     #[test]
     fn our_own_program_and_its_libraries_are_found() {
         let mut modules = Modules::default();
-        assert!(modules.look(std::process::id()));
-        assert!(!modules.look(std::process::id()), "nothing is new");
+        assert!(modules.look(std::process::id(), || true));
+        assert!(!modules.look(std::process::id(), || true), "nothing is new");
+        assert!(!Modules::default().look(std::process::id(), || false), "it is another program");
         let here = our_own_program_and_its_libraries_are_found as *const () as u64;
         let [start, length, libraries, size] = modules.ranges();
         assert!((start..start + length).contains(&here));

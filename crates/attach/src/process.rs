@@ -1,11 +1,12 @@
 //! What is known of one process besides the kernel's sums: its files, its call chains, its threads.
 //!
 //! # Contract
-//! [`Process::look`] reads what is new, while the process runs the program that is watched.
+//! [`Process::look`] reads what is new, while the process runs the program that is watched: what was read may be
+//! another one's, unless the kernel has noted no exec by then.
 
 use crate::jumps;
 use crate::modules::Modules;
-use crate::programs::StackTop;
+use crate::programs::{StackTop, Tables};
 use crate::seed;
 use crate::unwind::Unwinder;
 use std::collections::{BTreeMap, HashMap};
@@ -83,21 +84,28 @@ impl Process {
     }
 
     /// Reads the lists of its threads and files. Whether there is a new file.
-    pub(crate) fn look(&mut self) -> bool {
-        // After an exec, the lists are another program's.
+    pub(crate) fn look(&mut self, tables: &Tables) -> bool {
         if !self.is_watched() {
             return false;
         }
         let now = clock::monotonic_ns();
-        for tid in seed::threads(self.pid) {
+        let has_name = |tid: &u32| self.lives.get(tid).is_some_and(|life| !life.name.is_empty());
+        let name =
+            |tid: &u32| if has_name(tid) { String::new() } else { seed::name(self.pid, *tid) };
+        let threads = seed::threads(self.pid).into_iter().map(|tid| (tid, name(&tid)));
+        let threads: Vec<(u32, String)> = threads.collect();
+        if !tables.is_watched(self.pid) {
+            return false;
+        }
+        for (tid, name) in threads {
             let life = self.lives.entry(tid);
             let life = life.or_insert_with(|| Life { name: String::new(), met: [now, now] });
             life.met[1] = now;
             if life.name.is_empty() {
-                life.name = seed::name(self.pid, tid);
+                life.name = name;
             }
         }
-        let is_new = self.modules.look(self.pid);
+        let is_new = self.modules.look(self.pid, || tables.is_watched(self.pid));
         if is_new {
             self.read_files();
         }

@@ -53,7 +53,7 @@ pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
     let mut watched = Watched { targets, attach, figures: Figures::new() };
     for target in &watched.targets {
         watched.attach.begin(target.pid);
-        watched.figures.begin(target.pid);
+        watched.figures.begin(target.pid, |pid| watched.attach.is_watched(pid));
     }
     if !plan.quiet {
         tell_begin(pids, plan.limit);
@@ -69,8 +69,9 @@ pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
             written.unwrap_or_else(|failure| complain(&failure));
         }
     });
-    watched.attach.stop();
+    watched.attach.look();
     watched.look_at_figures(true);
+    watched.attach.stop();
     let seen = watched.attach.finish();
     if !plan.wants_report() {
         return Ok(());
@@ -82,7 +83,8 @@ pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
 
 impl Watched {
     fn look_at_figures(&mut self, at_once: bool) {
-        self.figures.look(&self.attach.watched(), at_once);
+        let is_still = |pid| self.attach.is_watched(pid);
+        self.figures.look(&self.attach.watched(), at_once, is_still);
     }
 
     /// Once none of the processes runs any more, as it was: those that they forked and that run.

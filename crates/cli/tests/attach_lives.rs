@@ -260,23 +260,6 @@ fn children_that_run_already_and_processes_that_are_stopped_are_named() {
     }
 }
 
-#[test]
-fn a_low_limit_of_open_files_is_named_with_the_remedy() {
-    let unc = env!("CARGO_BIN_EXE_unc");
-    let script = format!("ulimit -n 16; exec {unc} attach --no-history --for 100ms $$$$");
-    let script = script.replace("$$$$", &std::process::id().to_string());
-    let output = Command::new("/bin/sh").args(["-c", &script]).output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(125), "{told}");
-    let refused = ["permission", "x86-64", "container", "locked down"];
-    if refused.iter().any(|why| told.contains(why)) {
-        let test = "a_low_limit_of_open_files_is_named_with_the_remedy";
-        uncontended_testkit::skip!(test, "{}", told.trim());
-        return;
-    }
-    assert!(told.contains("open files") && told.contains("ulimit -n"), "{told}");
-}
-
 /// The report of `unc run` with `flags` on a command, `wrapper`.
 fn wrapped(test: &str, folder: &Folder, flags: &[&str], wrapper: &[&str]) -> Option<Value> {
     let path = folder.file("wrapped.json");
@@ -400,5 +383,58 @@ fn a_wait_that_ends_with_its_thread_has_not_timed_out() {
         assert!(child["hung"].is_null(), "{child:#}");
         let semaphore = row(&seen.report, &seen.words[1]);
         assert_eq!(semaphore["timed_out"]["count"], 1, "{semaphore:#}");
+    }
+}
+
+/// Executes itself after a line; then it has more threads.
+const EXECUTES: &str = r#"
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static void *other(void *unused) { pause(); return unused; }
+int main(int count, char **words) {
+    pthread_t thread;
+    for (int i = 0; i < (count > 1 ? 5 : 1); i++) {
+        pthread_create(&thread, NULL, other, NULL);
+        if (count > 1) pthread_setname_np(thread, "another");
+    }
+    puts("runs");
+    fflush(stdout);
+    if (count > 1) { pause(); return 0; }
+    getchar();
+    execl(words[0], words[0], "again", NULL);
+    return 1;
+}
+"#;
+
+#[test]
+fn no_thread_of_a_program_that_is_executed_meanwhile_is_shown() {
+    let test = "no_thread_of_a_program_that_is_executed_meanwhile_is_shown";
+    let folder = Folder::new();
+    let program = compile(&folder, EXECUTES, &["-O1"]).expect("a C compiler");
+    let path = folder.file("seen.json");
+    for _ in 0..5 {
+        let mut command = Command::new(&program);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(lines.next().unwrap().unwrap(), "runs");
+        let attached = attach(test, &child.id().to_string(), &["--json", &path]);
+        drop(child.stdin.take());
+        assert_eq!(lines.next().unwrap().unwrap(), "runs");
+        // Before it looks again.
+        let ended = attached.map(|(mut unc, _)| {
+            let mut kill = Command::new("kill");
+            assert!(kill.args(["-INT", &unc.id().to_string()]).status().unwrap().success());
+            unc.wait().unwrap()
+        });
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let Some(ended) = ended else { return };
+        assert!(ended.success());
+        let report = json(&path);
+        assert_eq!(report["attached"]["executed"], serde_json::json!([child.id()]));
+        let all = threads(&processes(&report)[0]);
+        assert!(all.len() == 2 && all.iter().all(|one| one["name"] != "another"), "{all:#?}");
     }
 }

@@ -183,6 +183,14 @@ impl Tables {
         self.processes.set(&pid.to_le_bytes(), &value, false);
     }
 
+    /// Whether a process is watched, and has not executed another program.
+    pub(crate) fn is_watched(&self, pid: u32) -> bool {
+        let state = self.processes.get(&pid.to_le_bytes());
+        let state =
+            state.map(|value| words::half_at(&value, usize::from(process::STATE.unsigned_abs())));
+        state == Some(process::WATCHED)
+    }
+
     /// Stops all counting, at once.
     pub(crate) fn stop(&self) {
         self.stopped.set(&[0; 4], &1u64.to_le_bytes(), false);
