@@ -160,9 +160,6 @@ pub(crate) fn enter(tables: &Tables, call: Call) -> Assembler {
     look_up(&mut code, &tables.threads, own::THREAD, full);
     code.place(made);
     code.copy(R7, R0);
-    code.copy(R8, R6);
-    interrupted::settle(&mut code, tables);
-    code.copy(R6, R8);
     what(&mut code, call, out);
     code.load(Word, R1, FP, own::PROCESS);
     code.store(Word, R7, wait::PROCESS, R1);
@@ -170,7 +167,7 @@ pub(crate) fn enter(tables: &Tables, call: Call) -> Assembler {
     code.store_constant(Double, R7, wait::WAKER, 0);
     chain::clear(&mut code, R7);
     code.call(function::TIME);
-    code.store(Double, R7, wait::SINCE, R0);
+    interrupted::resume(&mut code, tables);
     code.jump(out);
     code.place(full);
     code.set(R6, 1);
@@ -253,6 +250,7 @@ pub(crate) fn waking(tables: &Tables, offset: i16) -> Assembler {
     code.store_constant(Double, FP, own::STACK, ANOTHER_PROCESS as i32);
     let other = code.label();
     check_process(&mut code, tables, other);
+    called(&mut code);
     code.load(Double, R1, FP, own::ENTRY);
     code.load(Word, R1, R1, wait::PROCESS);
     code.load(Word, R2, FP, own::PROCESS);
@@ -304,12 +302,7 @@ pub(crate) fn exit(tables: &Tables, call: Call) -> Assembler {
     let out = code.label();
     code.copy(R6, R1);
     check_process(&mut code, tables, out);
-    let called = code.label();
-    // Once: all CPUs read the entry.
-    code.load(Double, R1, R0, process::CALLED);
-    code.jump_if_with(NotEqual, R1, 0, called);
-    code.store_constant(Double, R0, process::CALLED, 1);
-    code.place(called);
+    called(&mut code);
     look_up(&mut code, &tables.threads, own::THREAD, out);
     code.copy(R7, R0);
     code.store(Double, FP, own::ENTRY, R7);
@@ -317,7 +310,13 @@ pub(crate) fn exit(tables: &Tables, call: Call) -> Assembler {
     code.jump_if_with(Equal, R8, 0, out);
     code.store_constant(Double, R7, wait::SINCE, 0);
     same_call(&mut code, call, out);
-    outcome(&mut code, call, out);
+    let (none, waited) = (code.label(), code.label());
+    outcome(&mut code, call, none);
+    code.jump(waited);
+    code.place(none);
+    interrupted::settle(&mut code, tables);
+    code.jump(out);
+    code.place(waited);
     code.call(function::TIME);
     code.store(Double, FP, own::NOW, R0);
     code.copy(R1, R0);
@@ -341,6 +340,15 @@ pub(crate) fn exit(tables: &Tables, call: Call) -> Assembler {
     chain::divide(&mut code, tables);
     end(&mut code, out);
     code
+}
+
+/// Notes that there is something to tell of the process whose entry is at `R0`. Once: all CPUs read the entry.
+fn called(code: &mut Assembler) {
+    let already = code.label();
+    code.load(Double, R1, R0, process::CALLED);
+    code.jump_if_with(NotEqual, R1, 0, already);
+    code.store_constant(Double, R0, process::CALLED, 1);
+    code.place(already);
 }
 
 /// Jumps to `other` if the call that returns is not the one in the entry at `R7`. (A wait that was in progress when we

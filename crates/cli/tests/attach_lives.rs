@@ -438,3 +438,60 @@ fn no_thread_of_a_program_that_is_executed_meanwhile_is_shown() {
         assert!(all.len() == 2 && all.iter().all(|one| one["name"] != "another"), "{all:#?}");
     }
 }
+
+/// A thread that waits for a lock that is held for half a second; meanwhile it gets ten signals, after which the call
+/// begins again by itself or, with a word, is tried again.
+const SIGNALLED: &str = r#"
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void noted(int signal) { (void)signal; }
+__attribute__((noinline)) static void hold(void) {
+    pthread_mutex_lock(&lock);
+    usleep(500000);
+    pthread_mutex_unlock(&lock);
+    __asm__ volatile("");
+}
+static void *holds(void *unused) { hold(); return unused; }
+static void *wants(void *unused) {
+    usleep(20000);
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+int main(int count, char **words) {
+    (void)words;
+    struct sigaction action = {.sa_handler = noted, .sa_flags = count > 1 ? 0 : SA_RESTART};
+    sigaction(SIGUSR1, &action, NULL);
+    printf("%#lx\n", (uintptr_t)&lock);
+    fflush(stdout);
+    getchar();
+    pthread_t threads[2];
+    pthread_create(&threads[0], NULL, holds, NULL);
+    pthread_create(&threads[1], NULL, wants, NULL);
+    for (int i = 0; i < 10; i++) { usleep(40000); pthread_kill(threads[1], SIGUSR1); }
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_wait_that_goes_on_after_a_signal_is_one() {
+    let test = "a_wait_that_goes_on_after_a_signal_is_one";
+    let folder = Folder::new();
+    let program = compile(&folder, SIGNALLED, &["-O1"]).expect("a C compiler");
+    for words in [&[][..], &["tries again"]] {
+        let mut command = Command::new(&program);
+        command.args(words);
+        let Some(seen) = watched(test, &folder, command, &[]) else { return };
+        let lock = row(&seen.report, &seen.words[0]);
+        assert_eq!(lock["wait_ns"]["count"], 1, "{lock:#}");
+        assert!(lock["wait_ns"]["total"].as_u64() >= Some(400_000_000), "{lock:#}");
+        assert!(lock["timed_out"].is_null(), "{lock:#}");
+        let ended = &lock["ended_by"][0];
+        assert_eq!((&ended["site"]["function"], &ended["share"]), (&"hold".into(), &1.0.into()));
+    }
+}

@@ -1,7 +1,7 @@
 //! `unc attach` to processes that wait for each other: forked ones, and different programs.
 
 mod common;
-use common::attached::{attach, json, unseen, watched};
+use common::attached::{attach, json, row, unseen, watched};
 use common::{Folder, compile};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
@@ -111,4 +111,52 @@ fn started(program: &str, words: &[&str]) -> Child {
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert!(line.starts_with("0x"), "{line}");
     child
+}
+
+/// A robust mutex whose holder, a forked process, exits with it.
+const ROBUST: &str = r#"
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t *lock;
+__attribute__((noinline)) static void hold_and_exit(void) {
+    pthread_mutex_lock(lock);
+    usleep(150000);
+    _exit(0);
+}
+int main(void) {
+    lock = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_mutexattr_t robust;
+    pthread_mutexattr_init(&robust);
+    pthread_mutexattr_setpshared(&robust, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(lock, &robust);
+    printf("%#lx\n", (uintptr_t)lock);
+    fflush(stdout);
+    getchar();
+    for (int i = 0; i < 3; i++) {
+        if (fork() == 0) hold_and_exit();
+        usleep(50000);
+        pthread_mutex_lock(lock);
+        pthread_mutex_consistent(lock);
+        pthread_mutex_unlock(lock);
+        wait(NULL);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn a_holder_that_exits_in_another_process_is_blamed() {
+    let test = "a_holder_that_exits_in_another_process_is_blamed";
+    let folder = Folder::new();
+    let program = compile(&folder, ROBUST, &["-O1"]).expect("a C compiler");
+    let Some(seen) = watched(test, &folder, Command::new(&program), &[]) else { return };
+    let lock = row(&seen.report, &seen.words[0]);
+    assert_eq!(lock["wait_ns"]["count"], 3, "{lock:#}");
+    assert_eq!(lock["ended_by"][0]["site"]["function"], "hold_and_exit", "{lock:#}");
+    assert!(lock["ended_by"][0]["share"].as_f64() >= Some(0.99), "{lock:#}");
 }

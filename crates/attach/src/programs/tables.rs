@@ -104,7 +104,7 @@ pub(crate) mod process {
     pub(crate) const BEGAN: i16 = 8;
     /// When it ended; 0 if it has not.
     pub(crate) const ENDED: i16 = 16;
-    /// Whether one of its futex calls has returned: 0 or 1.
+    /// Whether one of its futex calls has returned, or it has ended a wait: 0 or 1.
     pub(crate) const CALLED: i16 = 24;
     pub(crate) const BYTES: usize = 32;
     /// States.
@@ -296,6 +296,6 @@ pub(crate) struct State {
     /// When it ended; 0 if it has not.
     pub(crate) ended_ns: u64,
     pub(crate) has_executed: bool,
-    /// Whether one of its futex calls has returned.
+    /// Whether one of its futex calls has returned, or it has ended a wait.
     pub(crate) has_called: bool,
 }
