@@ -204,12 +204,18 @@ impl Attach {
     pub fn begin_and_follow(&mut self, pid: u32) {
         self.follows = true;
         self.begin(pid);
+        self.tables.forget(std::process::id());
+    }
+
+    /// From now on until [`Attach::begin_and_follow`], what the processes fork that we start is watched, too.
+    pub fn expect(&mut self) {
+        self.tables.expect_forks(std::process::id());
     }
 
     fn begin_image(&mut self, mut process: Process) {
         let (pid, now_ns) = (process.pid, process.began_ns);
         // First of all: it may fork meanwhile. Its waits count once its ranges of code are known.
-        self.tables.watch(pid, process.parent, now_ns);
+        self.tables.watch(pid, process.parent, now_ns, self.follows);
         process.modules.look(pid, || self.tables.is_watched(pid));
         self.tables.tell_ranges(pid, process.modules.ranges());
         process.read_files();
@@ -231,7 +237,7 @@ impl Attach {
         }
         self.tables.reborn(state.pid);
         self.tables.ranges.remove(&state.pid.to_le_bytes());
-        self.followed += 1;
+        self.followed += u64::from(!state.is_unmet);
         let mut process = Process::new(state.pid, now_ns);
         process.parent = before.parent;
         process.earlier = before.earlier;

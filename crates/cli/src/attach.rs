@@ -43,7 +43,6 @@ struct Watched {
 pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
     let targets: Vec<Target> =
         pids.iter().map(|&pid| Target::open(pid)).collect::<Result<_, _>>()?;
-    limits::check(limits::FOR_ATTACHING)?;
     let mut outputs = Outputs::open(plan)?;
     let taken = [&ENDING[..], &[CHILD, USER_1]].concat();
     let signals =

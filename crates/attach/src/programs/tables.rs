@@ -106,11 +106,17 @@ pub(crate) mod process {
     pub(crate) const ENDED: i16 = 16;
     /// Whether one of its futex calls has returned, or it has ended a wait: 0 or 1.
     pub(crate) const CALLED: i16 = 24;
-    pub(crate) const BYTES: usize = 32;
+    /// Whether the programs that it executes are watched, too: 0 or 1, in 64 bits.
+    pub(crate) const FOLLOWS: i16 = 32;
+    pub(crate) const BYTES: usize = 40;
     /// States.
     pub(crate) const WATCHED: u32 = 1;
     pub(crate) const EXECUTED: u32 = 2;
     pub(crate) const GONE: u32 = 3;
+    /// It has executed another program, which is watched once we look at it.
+    pub(crate) const FOLLOWED: u32 = 4;
+    /// It was forked by such a one, and is watched once we look at it.
+    pub(crate) const UNMET: u32 = 5;
 }
 
 /// Places in an entry of `lives`.
@@ -175,9 +181,19 @@ impl Tables {
     }
 
     /// Watches a process that runs already, and that `parent` forked (0: not a watched one).
-    pub(crate) fn watch(&self, pid: u32, parent: u32, began_ns: u64) {
+    pub(crate) fn watch(&self, pid: u32, parent: u32, began_ns: u64, follows: bool) {
+        self.note(pid, process::WATCHED, parent, began_ns, follows);
+    }
+
+    /// Notes the processes that `pid` forks, to be watched once they are looked at. They do not count as forked.
+    pub(crate) fn expect_forks(&self, pid: u32) {
+        self.note(pid, process::UNMET, 0, 0, true);
+    }
+
+    fn note(&self, pid: u32, state: u32, parent: u32, began_ns: u64, follows: bool) {
         let mut value = [0; process::BYTES];
-        value[0] = process::WATCHED as u8;
+        value[process::STATE as usize] = state as u8;
+        value[process::FOLLOWS as usize] = follows.into();
         value[process::PARENT as usize..][..4].copy_from_slice(&parent.to_le_bytes());
         value[process::BEGAN as usize..][..8].copy_from_slice(&began_ns.to_le_bytes());
         self.processes.set(&pid.to_le_bytes(), &value, false);
@@ -256,6 +272,7 @@ impl Tables {
 
     /// The processes that are or were watched, parents before their children.
     pub(crate) fn processes(&self) -> Vec<State> {
+        let of_another = [process::EXECUTED, process::FOLLOWED, process::UNMET];
         let state = |key: Vec<u8>| {
             let value = self.processes.get(&key)?;
             let of = |place: i16| words::at(&value, usize::from(place.unsigned_abs()));
@@ -265,7 +282,8 @@ impl Tables {
                 parent: half(process::PARENT),
                 began_ns: of(process::BEGAN),
                 ended_ns: of(process::ENDED),
-                has_executed: half(process::STATE) == process::EXECUTED,
+                has_executed: of_another.contains(&half(process::STATE)),
+                is_unmet: half(process::STATE) == process::UNMET,
                 has_called: of(process::CALLED) != 0,
             })
         };
@@ -295,7 +313,10 @@ pub(crate) struct State {
     pub(crate) began_ns: u64,
     /// When it ended; 0 if it has not.
     pub(crate) ended_ns: u64,
+    /// Or a process that forked it had; it is not watched as it is.
     pub(crate) has_executed: bool,
+    /// Only the latter.
+    pub(crate) is_unmet: bool,
     /// Whether one of its futex calls has returned, or it has ended a wait.
     pub(crate) has_called: bool,
 }

@@ -33,7 +33,6 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let name = &plan.command[0];
     let path = program::find(name).map_err(|missing| refusal(name, &missing))?;
     let obstacle = program::obstacle(&path);
-    limits::check(limits::FOR_A_RUN)?;
     let mut outputs = Outputs::open(plan)?;
     let signals =
         Signals::block(&supervise::TAKEN).map_err(|error| own("block signals", &error))?;
@@ -50,6 +49,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     refuse_if_ended(&signals)?;
     record.begin().map_err(|error| own("write to the record", &error))?;
     let start = Instant::now();
+    watches.expect(plan);
     let child = spawn(&path, plan, &environment, &signals)?;
     let pid = child.pid();
     if plan.delay.is_none() {
@@ -230,6 +230,8 @@ pub(crate) struct Outputs {
 
 impl Outputs {
     pub(crate) fn open(plan: &Plan) -> Result<Self, Failure> {
+        let attaches = plan.command.is_empty();
+        limits::check(if attaches { limits::FOR_ATTACHING } else { limits::FOR_A_RUN })?;
         if plan.every.is_some() && plan.quiet && !plan.view.is_written() {
             let remedy = "name a file (--report, --json, --html), or leave out --quiet";
             return Err(Failure::new("--every with --quiet has nowhere to report to", remedy));
@@ -237,7 +239,7 @@ impl Outputs {
         let forms = plan.view.open(&[("--trace", plan.trace.as_deref())], &[])?;
         let trace = plan.trace.as_deref().map(Output::open).transpose()?;
         // What is attached to has an output of its own.
-        let is_free = plan.command.is_empty() && !plan.view.takes_stdout();
+        let is_free = attaches && !plan.view.takes_stdout();
         let stream = if is_free { Stream::Output } else { Stream::Error };
         Ok(Outputs { forms, trace, printing: Printing::on(stream) })
     }
