@@ -91,7 +91,8 @@ fn each_limit_is_said_with_a_remedy_and_harms_nothing() {
     let program = compile(&folder, TURNS, &[]).expect("a C compiler");
     let attached = Attached::new(&program);
     let run = "run --no-history --json j.json -- ./program".to_owned();
-    let attach = format!("attach --no-history --for 200ms --json j.json {}", attached.0.id());
+    let attach =
+        format!("attach --quiet --no-history --for 200ms --json j.json {}", attached.0.id());
     for (limit, command, remedy) in [
         ("-f 0", &run, "`ulimit -f`"),
         ("-f 100", &run, "`ulimit -f`"),
