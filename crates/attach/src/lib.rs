@@ -163,9 +163,13 @@ impl Attach {
             let code = programs::exit(&tables, call);
             running.push((true, arm(&events, &format!("syscalls/sys_exit_{name}"), code)?));
         }
+        let (restart, again) = ("restart_syscall", programs::exit(&tables, Call::Futex));
+        running.push((true, arm(&events, &format!("syscalls/sys_exit_{restart}"), again)?));
         for (tracepoint, code) in others {
             running.push((false, arm(&events, tracepoint, code)?));
         }
+        let again = programs::restart(&tables);
+        running.push((true, arm(&events, &format!("syscalls/sys_enter_{restart}"), again)?));
         for (name, call) in calls {
             let code = programs::enter(&tables, call);
             running.push((true, arm(&events, &format!("syscalls/sys_enter_{name}"), code)?));

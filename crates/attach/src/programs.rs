@@ -163,15 +163,35 @@ pub(crate) fn enter(tables: &Tables, call: Call) -> Assembler {
     what(&mut code, call, out);
     code.load(Word, R1, FP, own::PROCESS);
     code.store(Word, R7, wait::PROCESS, R1);
-    code.store_constant(Double, R7, wait::WOKEN, 0);
-    code.store_constant(Double, R7, wait::WAKER, 0);
-    chain::clear(&mut code, R7);
-    code.call(function::TIME);
-    interrupted::resume(&mut code, tables);
+    begin(&mut code, tables);
     code.jump(out);
     code.place(full);
     code.set(R6, 1);
     count(&mut code, tables, counter::THREADS);
+    end(&mut code, out);
+    code
+}
+
+/// The wait of the entry at `R7` begins, or continues.
+fn begin(code: &mut Assembler, tables: &Tables) {
+    code.store_constant(Double, R7, wait::WOKEN, 0);
+    code.store_constant(Double, R7, wait::WAKER, 0);
+    chain::clear(code, R7);
+    code.call(function::TIME);
+    interrupted::resume(code, tables);
+}
+
+/// At the entry into the call by which the kernel continues one with a time limit that a signal has interrupted. Its
+/// return is that of a call of `futex`, whose arguments it has.
+pub(crate) fn restart(tables: &Tables) -> Assembler {
+    let mut code = Assembler::default();
+    let out = code.label();
+    check_process(&mut code, tables, out);
+    look_up(&mut code, &tables.threads, own::THREAD, out);
+    code.copy(R7, R0);
+    code.load(Double, R1, R7, wait::INTERRUPTED_AT);
+    code.jump_if_with(Equal, R1, 0, out);
+    begin(&mut code, tables);
     end(&mut code, out);
     code
 }

@@ -496,3 +496,53 @@ fn a_wait_that_goes_on_after_a_signal_is_one() {
         assert_eq!((&ended["site"]["function"], &ended["share"]), (&"hold".into(), &1.0.into()));
     }
 }
+
+/// Two waits of 200 ms each whose time runs out; in the midst of the first, the program is stopped for a moment.
+const STOPPED: &str = r#"
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static sem_t never;
+int main(void) {
+    sem_init(&never, 0, 0);
+    printf("%#lx\n", (uintptr_t)&never);
+    fflush(stdout);
+    getchar();
+    if (fork() == 0) {
+        usleep(100000);
+        kill(getppid(), SIGSTOP);
+        usleep(20000);
+        kill(getppid(), SIGCONT);
+        _exit(0);
+    }
+    int timed_out = 0;
+    for (int i = 0; i < 2; i++) {
+        struct timespec end;
+        clock_gettime(CLOCK_REALTIME, &end);
+        end.tv_nsec += 200000000;
+        if (end.tv_nsec >= 1000000000) { end.tv_sec++; end.tv_nsec -= 1000000000; }
+        timed_out += sem_timedwait(&never, &end) != 0 && errno == ETIMEDOUT;
+    }
+    printf("%d", timed_out);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_wait_with_a_time_limit_during_which_the_program_is_stopped_is_one() {
+    let test = "a_wait_with_a_time_limit_during_which_the_program_is_stopped_is_one";
+    let folder = Folder::new();
+    let program = compile(&folder, STOPPED, &["-O1"]).expect("a C compiler");
+    let Some(seen) = watched(test, &folder, Command::new(&program), &[]) else { return };
+    assert_eq!(seen.rest, "2");
+    let lock = row(&seen.report, &seen.words[0]);
+    assert_eq!((&lock["wait_ns"]["count"], &lock["timed_out"]["count"]), (&2.into(), &2.into()));
+    let [total, longest] = ["total", "max"].map(|name| lock["wait_ns"][name].as_u64().unwrap());
+    // Without the time for which it was stopped.
+    assert!((300_000_000..420_000_000).contains(&total), "{lock:#}");
+    assert!((190_000_000..280_000_000).contains(&longest), "{lock:#}");
+}
