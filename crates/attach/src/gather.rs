@@ -276,7 +276,7 @@ fn known(process: &mut Process, wait: Waiting, numbers: &BTreeMap<u32, u32>) -> 
     let call = Call::of(process.pid, wait.thread);
     // It may be in another call by now.
     let call = call.filter(|call| call.is(wait.address, wait.operation));
-    let top = call.and_then(|call| call.top(process.pid));
+    let top = call.and_then(|call| call.top(process.pid, wait.thread));
     let chain = top.map(|top| process.chain(&top)).unwrap_or_default();
     Waiting { joined, chain, ..wait }
 }

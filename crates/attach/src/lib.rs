@@ -225,7 +225,7 @@ impl Attach {
         process.read_files();
         process.look(&self.tables);
         self.processes.insert(pid, process);
-        seed::lives(&self.tables, pid, now_ns);
+        seed::met(&self.tables, pid, now_ns);
         seed::waiting(&self.tables, pid, now_ns);
     }
 

@@ -7,6 +7,7 @@
 //! proc(5).
 
 use crate::conditions::Use;
+use crate::seed;
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -81,6 +82,7 @@ impl Modules {
     /// Reads the list of the process `pid`, if its program is the one that it was and, after that, `is_still`. Whether
     /// there is a new file.
     pub(crate) fn look(&mut self, pid: u32, is_still: impl FnOnce() -> bool) -> bool {
+        let pid = seed::living(pid);
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
         let main = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
         let main = main.map(|path| path.to_string_lossy().into_owned());

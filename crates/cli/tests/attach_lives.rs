@@ -2,7 +2,7 @@
 //! come and go, processes that end first.
 
 mod common;
-use common::attached::{attach, json, names, row, unseen, watched};
+use common::attached::{attach, json, names, row, unseen, watched, watched_as};
 use common::{Folder, compile, unc_run};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
@@ -545,4 +545,51 @@ fn a_wait_with_a_time_limit_during_which_the_program_is_stopped_is_one() {
     // Without the time for which it was stopped.
     assert!((300_000_000..420_000_000).contains(&total), "{lock:#}");
     assert!((190_000_000..280_000_000).contains(&longest), "{lock:#}");
+}
+
+/// Its first thread ends, and two others take turns at a lock until a line is awaited no more.
+const FIRST_ENDS: &str = r#"
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int is_over;
+static void *body(void *unused) {
+    while (!is_over) {
+        pthread_mutex_lock(&lock);
+        usleep(2000);
+        pthread_mutex_unlock(&lock);
+        usleep(100);
+    }
+    return unused;
+}
+static void *reads(void *unused) { getchar(); usleep(300000); is_over = 1; return unused; }
+int main(void) {
+    pthread_t thread;
+    for (int i = 0; i < 3; i++) pthread_create(&thread, NULL, i ? body : reads, NULL);
+    printf("%#lx\n", (uintptr_t)&lock);
+    fflush(stdout);
+    pthread_exit(NULL);
+}
+"#;
+
+#[test]
+fn a_process_whose_first_thread_has_ended_is_watched() {
+    let test = "a_process_whose_first_thread_has_ended_is_watched";
+    let folder = Folder::new();
+    let program = compile(&folder, FIRST_ENDS, &["-O1"]).expect("a C compiler");
+    let ended = |pid: u32| {
+        let stat = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        while !stat().contains(") Z ") {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        pid
+    };
+    let Some(seen) = watched_as(test, &folder, Command::new(&program), &[], ended) else { return };
+    let lock = row(&seen.report, &seen.words[0]);
+    assert!(lock["wait_ns"]["count"].as_u64() >= Some(40), "{lock:#}");
+    assert_eq!(lock["ended_by"][0]["site"]["function"], "body", "{lock:#}");
+    let first = &threads(&processes(&seen.report)[0])[0];
+    assert_eq!((&first["tid"], &first["lived_ns"]), (&seen.pid.into(), &0.into()), "{first:#}");
 }
