@@ -26,7 +26,7 @@ pub(crate) use stack::{STACK_BYTES, STACK_VALUE, StackTop};
 pub(crate) use tables::*;
 
 use uncontended_sys::bpf::{
-    Assembler, Condition::*, Label, Map, Operation::*, Register::*, Width::*,
+    Assembler, Condition, Condition::*, Label, Map, Operation::*, Register::*, Width::*,
 };
 
 /// The kernel's functions that the programs call.
@@ -112,9 +112,20 @@ fn check_process(code: &mut Assembler, tables: &Tables, other: Label) {
     code.store(Word, FP, own::THREAD, R0);
     code.compute_with(ShiftRight, R0, 32);
     code.store(Word, FP, own::PROCESS, R0);
+    check_state(code, tables, NotEqual, process::WATCHED, other);
+}
+
+/// Jumps to `other` if the state of the process in [`own::PROCESS`] is so, compared with `state`. `R0` = its entry.
+fn check_state(
+    code: &mut Assembler,
+    tables: &Tables,
+    compared: Condition,
+    state: u32,
+    other: Label,
+) {
     look_up(code, &tables.processes, own::PROCESS, other);
     code.load(Word, R1, R0, process::STATE);
-    code.jump_if_with(NotEqual, R1, process::WATCHED as i32, other);
+    code.jump_if_with(compared, R1, state as i32, other);
     code.store(Double, FP, own::VALUE, R0);
     check_running(code, tables, other);
     code.load(Double, R0, FP, own::VALUE);

@@ -8,7 +8,8 @@ use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
-/// Two threads that take turns at a lock, for two milliseconds each, as long as a line is awaited.
+/// Two threads that take turns at a lock, for two milliseconds each, as long as a line is awaited: by the first thread
+/// or, with a word, by another one, 300 ms longer; the first one ends.
 const TURNS: &str = r#"
 #include <pthread.h>
 #include <stdio.h>
@@ -24,13 +25,22 @@ static void *body(void *unused) {
     }
     return unused;
 }
-int main(void) {
-    pthread_t threads[2];
+static void *ends(void *later) {
+    getchar();
+    if (later) usleep(300000);
+    is_over = 1;
+    return later;
+}
+int main(int count, char **words) {
+    pthread_t threads[3];
     for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, body, NULL);
     puts("runs");
     fflush(stdout);
-    getchar();
-    is_over = 1;
+    if (count > 1) {
+        pthread_create(&threads[2], NULL, ends, words);
+        pthread_exit(NULL);
+    }
+    ends(NULL);
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
     return 0;
 }
@@ -547,38 +557,13 @@ fn a_wait_with_a_time_limit_during_which_the_program_is_stopped_is_one() {
     assert!((190_000_000..280_000_000).contains(&longest), "{lock:#}");
 }
 
-/// Its first thread ends, and two others take turns at a lock until a line is awaited no more.
-const FIRST_ENDS: &str = r#"
-#include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <unistd.h>
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static volatile int is_over;
-static void *body(void *unused) {
-    while (!is_over) {
-        pthread_mutex_lock(&lock);
-        usleep(2000);
-        pthread_mutex_unlock(&lock);
-        usleep(100);
-    }
-    return unused;
-}
-static void *reads(void *unused) { getchar(); usleep(300000); is_over = 1; return unused; }
-int main(void) {
-    pthread_t thread;
-    for (int i = 0; i < 3; i++) pthread_create(&thread, NULL, i ? body : reads, NULL);
-    printf("%#lx\n", (uintptr_t)&lock);
-    fflush(stdout);
-    pthread_exit(NULL);
-}
-"#;
-
 #[test]
 fn a_process_whose_first_thread_has_ended_is_watched() {
     let test = "a_process_whose_first_thread_has_ended_is_watched";
     let folder = Folder::new();
-    let program = compile(&folder, FIRST_ENDS, &["-O1"]).expect("a C compiler");
+    let program = compile(&folder, TURNS, &["-O1"]).expect("a C compiler");
+    let mut command = Command::new(&program);
+    command.arg("the first one ends");
     let ended = |pid: u32| {
         let stat = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
         while !stat().contains(") Z ") {
@@ -586,8 +571,8 @@ fn a_process_whose_first_thread_has_ended_is_watched() {
         }
         pid
     };
-    let Some(seen) = watched_as(test, &folder, Command::new(&program), &[], ended) else { return };
-    let lock = row(&seen.report, &seen.words[0]);
+    let Some(seen) = watched_as(test, &folder, command, &[], ended) else { return };
+    let lock = &processes(&seen.report)[0]["locks"][0];
     assert!(lock["wait_ns"]["count"].as_u64() >= Some(40), "{lock:#}");
     assert_eq!(lock["ended_by"][0]["site"]["function"], "body", "{lock:#}");
     let first = &threads(&processes(&seen.report)[0])[0];

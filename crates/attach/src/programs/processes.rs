@@ -7,8 +7,8 @@
 //! process may get its number. The life of each thread is noted, from its creation to its exit.
 
 use super::{
-    Tables, check_process, check_running, count, counter, end, function, interrupted, life,
-    look_up, own, process, update, wait, zero,
+    Tables, check_process, check_running, check_state, count, counter, end, function, interrupted,
+    life, look_up, own, process, update, wait, zero,
 };
 use uncontended_sys::bpf::{
     Assembler, Condition::*, Label, Map, Operation::*, Register::*, Width::*,
@@ -78,12 +78,7 @@ pub(crate) fn forked(tables: &Tables, offsets: [i16; 2]) -> Assembler {
 
 /// Jumps to `other` unless the process in [`own::PROCESS`] will be watched once we look at it. `R0` = its entry.
 fn check_followed(code: &mut Assembler, tables: &Tables, other: Label) {
-    look_up(code, &tables.processes, own::PROCESS, other);
-    code.load(Word, R1, R0, process::STATE);
-    code.jump_if_with(Less, R1, process::FOLLOWED as i32, other);
-    code.store(Double, FP, own::VALUE, R0);
-    check_running(code, tables, other);
-    code.load(Double, R0, FP, own::VALUE);
+    check_state(code, tables, Less, process::FOLLOWED, other);
 }
 
 /// Notes that the thread in [`own::THREAD`], of the process in `R8`, was born at the time in `R7`. One that gets the
