@@ -5,18 +5,19 @@
 //! thread's.) Its time is divided twice: by the waiter's stack, and by the waker's if a wakeup ended it, or by those of
 //! a chain of wakers. [`sites`] says how many stacks of a cell stay apart.
 
+mod elsewhere;
 mod lives;
 mod sites;
 
 use crate::conditions::Conditions;
-use crate::modules::Module;
 use crate::process::Process;
 use crate::programs::{
-    ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, Tables, counter, key,
-    sum, wait,
+    ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, Tables, counter,
+    entries, key, sum, wait,
 };
 use crate::seed::{self, Call};
 use crate::{Attach, Forked, Losses, words};
+use elsewhere::{Elsewhere, Stacks};
 use lives::Lives;
 use sites::{Summed, WAITERS, WAKERS, add, limited};
 use std::cmp::Reverse;
@@ -25,8 +26,7 @@ use uncontended_trace::compose::Composed;
 use uncontended_trace::histogram::FINE;
 use uncontended_trace::layout::{self, Unit, WAITED, WAKE, kind};
 use uncontended_trace::reader::{
-    CausedRecord, CellRecord, ExtremeRecord, LockRecord, ModuleRecord, ProcessRecord, ThreadRecord,
-    WantsRecord,
+    CausedRecord, CellRecord, ExtremeRecord, LockRecord, ProcessRecord, ThreadRecord, WantsRecord,
 };
 
 /// What was seen of the processes that were named.
@@ -42,7 +42,7 @@ pub struct Seen {
     pub summed_ns: u64,
     /// Waiting without code, since there are too many such functions.
     pub rest_ns: u64,
-    /// Waits that a thread of another process ended.
+    /// Waits that a thread of a process which is not watched ended.
     pub woken_by_others: u64,
     /// When watching began, on CLOCK_MONOTONIC.
     pub began_ns: u64,
@@ -97,6 +97,16 @@ impl Sum {
         }
     }
 
+    /// The wait that a signal has interrupted, in an entry of a thread, if it has not been counted yet.
+    fn interrupted(entry: &[u8]) -> Option<Self> {
+        let at = |place: i16| usize::from(place.unsigned_abs());
+        let of = |place: i16| words::at(entry, at(place));
+        let (ended, length) = (of(wait::INTERRUPTED_AT), of(wait::INTERRUPTED_FOR));
+        let key = &entry[at(wait::INTERRUPTED_KEY)..at(wait::DIED)];
+        let value = [1, length, length, ended, 0].map(u64::to_le_bytes).concat();
+        (ended != 0 && of(wait::DIED) == 0).then(|| Sum::new(key, &value))
+    }
+
     /// Its waiting, for an entry of a cell.
     fn caused(&self) -> CausedRecord {
         CausedRecord {
@@ -108,7 +118,7 @@ impl Sum {
     }
 }
 
-/// A wait that is still in progress.
+/// A wait that is in progress, or that ended with its thread.
 struct Waiting {
     process: u32,
     address: u64,
@@ -117,6 +127,8 @@ struct Waiting {
     operation: u64,
     /// The thread for whose end it is; 0 if it is for something else.
     joined: u32,
+    /// The number of the stack of a thread that has ended; none if it lives.
+    died_at: Option<u64>,
     /// The call chain of its thread.
     chain: Vec<u64>,
 }
@@ -133,6 +145,7 @@ impl Waiting {
             since: of(wait::SINCE),
             operation: of(wait::OPERATION),
             joined: if is_private { 0 } else { half(wait::VALUE) },
+            died_at: (of(wait::DIED) != 0).then(|| of(wait::INTERRUPTED_KEY + key::WAITER)),
             chain: Vec::new(),
         }
     }
@@ -141,32 +154,49 @@ impl Waiting {
 /// A program that a process ran before it executed another one.
 pub(crate) struct Image(Composed, Summed);
 
-/// What was seen of the program that `process` ran, if there was some waiting.
-pub(crate) fn image(tables: &Tables, process: &mut Process) -> Option<Image> {
-    let sums = sums(tables).remove(&process.pid)?;
+/// What was seen of the program that `process` ran besides `others`, if there was some waiting.
+pub(crate) fn image(
+    tables: &Tables,
+    process: &mut Process,
+    others: &BTreeMap<u32, Process>,
+) -> Option<Image> {
+    let mut sums = sums(tables);
+    let stacks = elsewhere::stacks(others, &sums);
+    let (sums, waiting) = (sums.remove(&process.pid), waiting(tables).remove(&process.pid));
+    if sums.is_none() && waiting.is_none() {
+        return None;
+    }
+    let (sums, waiting) = (sums.unwrap_or_default(), waiting.unwrap_or_default());
     let lives = tables.lives().remove(&process.pid).unwrap_or_default();
-    let (composed, summed) = of_process(process, sums, Vec::new(), lives);
+    let (composed, summed) = of_process(process, sums, waiting, lives, &stacks);
     Some(Image(composed, summed))
 }
 
 /// The sums, by process.
 fn sums(tables: &Tables) -> BTreeMap<u32, Vec<Sum>> {
     let sums = entries(&tables.sums).map(|(key, value)| Sum::new(&key, &value));
+    let interrupted = entries(&tables.threads).filter_map(|(_, value)| Sum::interrupted(&value));
     let mut all: BTreeMap<u32, Vec<Sum>> = BTreeMap::new();
-    for sum in sums.filter(|sum| sum.count > 0) {
+    for sum in sums.chain(interrupted).filter(|sum| sum.count > 0) {
         all.entry(sum.process).or_default().push(sum);
     }
     all
 }
 
+/// The waits that are in progress or ended with their threads, by process.
+fn waiting(tables: &Tables) -> BTreeMap<u32, Vec<Waiting>> {
+    let all = entries(&tables.threads).map(|(key, value)| Waiting::new(&key, &value));
+    let mut waiting: BTreeMap<u32, Vec<Waiting>> = BTreeMap::new();
+    for wait in all.filter(|wait| wait.since != 0) {
+        waiting.entry(wait.process).or_default().push(wait);
+    }
+    waiting
+}
+
 /// Reads the tables.
 pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
     let mut all = sums(&attach.tables);
-    let waiting = entries(&attach.tables.threads).map(|(key, value)| Waiting::new(&key, &value));
-    let mut in_progress: BTreeMap<u32, Vec<Waiting>> = BTreeMap::new();
-    for wait in waiting.filter(|wait| wait.since != 0) {
-        in_progress.entry(wait.process).or_default().push(wait);
-    }
+    let mut in_progress = waiting(&attach.tables);
     let of_woken = all.values().flatten().filter(|sum| sum.waker == ANOTHER_PROCESS);
     let states = attach.tables.processes();
     let mut seen = Seen {
@@ -191,6 +221,7 @@ pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
         seen.rest_ns += summed.rest;
     }
     let mut lives = attach.tables.lives();
+    let stacks = elsewhere::stacks(&attach.processes, &all);
     let named = attach.pids.clone();
     // The first ones are those that were named.
     let order = |process: &&mut Process| {
@@ -206,7 +237,7 @@ pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
         }
         let (sums, waiting) = (sums.unwrap_or_default(), waiting.unwrap_or_default());
         let lives = lives.remove(&process.pid).unwrap_or_default();
-        let (composed, summed) = of_process(process, sums, waiting, lives);
+        let (composed, summed) = of_process(process, sums, waiting, lives, &stacks);
         seen.composed.push(composed);
         seen.summed_ns += summed.inner;
         seen.rest_ns += summed.rest;
@@ -219,26 +250,33 @@ fn of_process(
     mut sums: Vec<Sum>,
     waiting: Vec<Waiting>,
     lives: BTreeMap<u32, [u64; 2]>,
+    stacks: &Stacks,
 ) -> (Composed, Summed) {
     let lives = Lives::new(process, lives, &sums);
     let alive = lives.alive(process);
-    let waiting = waiting.into_iter().filter(|wait| alive.contains(&wait.thread));
+    let waiting = waiting.into_iter();
+    let waiting = waiting.filter(|wait| wait.died_at.is_some() || alive.contains(&wait.thread));
     let own = |&tid: &u32| (seed::own_number(process.pid, tid), tid);
     let numbers: BTreeMap<u32, u32> = alive.iter().map(own).collect();
     let mut waiting: Vec<Waiting> = waiting.map(|wait| known(process, wait, &numbers)).collect();
     join_words(process, &mut sums, &mut waiting);
-    let mut parts = Parts::new(process);
+    let mut parts = Parts::new(process, stacks);
     (parts.composed(&sums, &waiting, &lives), parts.summed())
 }
 
 /// A wait in progress with its call chain, and its thread if it is for one: any other word is not waited for as one.
 /// `numbers` are those of the threads, by what the process itself calls them.
 fn known(process: &mut Process, wait: Waiting, numbers: &BTreeMap<u32, u32>) -> Waiting {
+    if let Some(stack) = wait.died_at {
+        let chain = process.knows(stack).cloned().unwrap_or_default();
+        let joined = if process.lives.contains_key(&wait.joined) { wait.joined } else { 0 };
+        return Waiting { joined, chain, ..wait };
+    }
     let joined = numbers.get(&wait.joined).copied().unwrap_or(0);
     let call = Call::of(process.pid, wait.thread);
     // It may be in another call by now.
     let call = call.filter(|call| call.is(wait.address, wait.operation));
-    let top = call.and_then(|call| call.top(process.pid));
+    let top = call.and_then(|call| call.top(process.pid, wait.thread));
     let chain = top.map(|top| process.chain(&top)).unwrap_or_default();
     Waiting { joined, chain, ..wait }
 }
@@ -247,7 +285,7 @@ fn known(process: &mut Process, wait: Waiting, numbers: &BTreeMap<u32, u32>) -> 
 fn join_words(process: &Process, sums: &mut [Sum], waiting: &mut [Waiting]) {
     let mut conditions = Conditions::new(&process.modules);
     for sum in sums.iter() {
-        if let Some(chain) = process.chains.get(&sum.waiter) {
+        if let Some(chain) = process.knows(sum.waiter) {
             conditions.add(sum.address, chain);
         }
     }
@@ -259,13 +297,10 @@ fn join_words(process: &Process, sums: &mut [Sum], waiting: &mut [Waiting]) {
     }
 }
 
-fn entries(map: &uncontended_sys::bpf::Map) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
-    map.keys().into_iter().filter_map(|key| map.get(&key).map(|value| (key, value)))
-}
-
 /// What a record is made of.
 struct Parts<'a> {
     process: &'a Process,
+    elsewhere: Elsewhere<'a>,
     stacks: HashMap<u32, Vec<u64>>,
     /// The numbers of call chains in the record, and of stacks in the kernel's tables.
     chains: HashMap<Vec<u64>, u32>,
@@ -275,9 +310,10 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn new(process: &'a Process) -> Self {
+    fn new(process: &'a Process, elsewhere: &'a Stacks) -> Self {
         let (stacks, chains, numbers) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Parts { process, stacks, chains, numbers, lost: [Summed::default(); 2] }
+        let (elsewhere, lost) = (Elsewhere::new(elsewhere), [Summed::default(); 2]);
+        Parts { process, elsewhere, stacks, chains, numbers, lost }
     }
 
     /// The larger one of the two: they are about the same waiting.
@@ -304,7 +340,10 @@ impl<'a> Parts<'a> {
         let (mut threads, mut cells) = (Vec::new(), Vec::new());
         for (&tid, &life) in &lives.of {
             let wants = waiting.iter().find(|wait| wait.thread == tid);
-            let thread = self.thread(tid, life, wants, &units);
+            let [born, ended] = life;
+            // Its wait has not ended.
+            let ended = if wants.is_some() { 0 } else { ended };
+            let thread = self.thread(tid, [born, ended], wants, &units);
             let joined = of_thread(&joins, tid).map(|sum| sum.total).sum();
             threads.push(ThreadRecord { joined, ..thread });
             cells.push(self.cells(of_thread(&sums, tid), wants, &units));
@@ -321,13 +360,14 @@ impl<'a> Parts<'a> {
             let number = self.number(costliest);
             lock.first_taken = if number == 0 { wanted.max().unwrap_or(0) } else { number };
         }
-        let modules = self.modules();
+        let mut modules = self.process.modules.records();
+        modules.append(&mut self.elsewhere.modules);
         let process = ProcessRecord {
             pid: self.process.pid,
             parent: self.process.parent,
             command: self.process.command.clone(),
             start_ticks: self.process.began_ns,
-            end_ticks: self.process.ended_ns,
+            end_ticks: lives.last().unwrap_or(self.process.ended_ns),
             locks,
             threads,
             stacks: std::mem::take(&mut self.stacks),
@@ -335,19 +375,6 @@ impl<'a> Parts<'a> {
             ..ProcessRecord::default()
         };
         Composed { process, cells }
-    }
-
-    fn modules(&self) -> Vec<ModuleRecord> {
-        let known = self.process.modules.known.values();
-        let module = |module: &Module| ModuleRecord {
-            path: module.path.clone(),
-            bias: module.bias(),
-            start: module.code.start,
-            end: module.code.end,
-            build_id: module.build_id.clone(),
-            file: module.file,
-        };
-        known.map(module).collect()
     }
 
     fn thread(
@@ -420,7 +447,9 @@ impl<'a> Parts<'a> {
         if let Some(&number) = self.numbers.get(&stack) {
             return number;
         }
-        let chain = self.process.chains.get(&stack).cloned().unwrap_or_default();
+        let process = self.process;
+        let own = process.knows(stack).cloned();
+        let chain = own.unwrap_or_else(|| self.elsewhere.chain(stack, &process.modules));
         let number = self.stack(&chain);
         self.numbers.insert(stack, number);
         number

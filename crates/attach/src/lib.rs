@@ -163,9 +163,13 @@ impl Attach {
             let code = programs::exit(&tables, call);
             running.push((true, arm(&events, &format!("syscalls/sys_exit_{name}"), code)?));
         }
+        let (restart, again) = ("restart_syscall", programs::exit(&tables, Call::Futex));
+        running.push((true, arm(&events, &format!("syscalls/sys_exit_{restart}"), again)?));
         for (tracepoint, code) in others {
             running.push((false, arm(&events, tracepoint, code)?));
         }
+        let again = programs::restart(&tables);
+        running.push((true, arm(&events, &format!("syscalls/sys_enter_{restart}"), again)?));
         for (name, call) in calls {
             let code = programs::enter(&tables, call);
             running.push((true, arm(&events, &format!("syscalls/sys_enter_{name}"), code)?));
@@ -204,18 +208,24 @@ impl Attach {
     pub fn begin_and_follow(&mut self, pid: u32) {
         self.follows = true;
         self.begin(pid);
+        self.tables.forget(std::process::id());
+    }
+
+    /// From now on until [`Attach::begin_and_follow`], what the processes fork that we start is watched, too.
+    pub fn expect(&mut self) {
+        self.tables.expect_forks(std::process::id());
     }
 
     fn begin_image(&mut self, mut process: Process) {
         let (pid, now_ns) = (process.pid, process.began_ns);
         // First of all: it may fork meanwhile. Its waits count once its ranges of code are known.
-        self.tables.watch(pid, process.parent, now_ns);
-        process.modules.look(pid);
+        self.tables.watch(pid, process.parent, now_ns, self.follows);
+        process.modules.look(pid, || self.tables.is_watched(pid));
         self.tables.tell_ranges(pid, process.modules.ranges());
         process.read_files();
-        process.look();
+        process.look(&self.tables);
         self.processes.insert(pid, process);
-        seed::lives(&self.tables, pid, now_ns);
+        seed::met(&self.tables, pid, now_ns);
         seed::waiting(&self.tables, pid, now_ns);
     }
 
@@ -226,16 +236,16 @@ impl Attach {
         let now_ns = clock::monotonic_ns();
         before.ended_ns = now_ns;
         if state.has_called {
-            self.earlier.extend(gather::image(&self.tables, &mut before));
+            self.earlier.extend(gather::image(&self.tables, &mut before, &self.processes));
             self.tables.clear(state.pid);
         }
         self.tables.reborn(state.pid);
         self.tables.ranges.remove(&state.pid.to_le_bytes());
-        self.followed += 1;
+        self.followed += u64::from(!state.is_unmet);
         let mut process = Process::new(state.pid, now_ns);
         process.parent = before.parent;
-        // The same code at the same place has the same numbers of stacks.
-        process.chains = before.chains;
+        process.earlier = before.earlier;
+        process.earlier.extend(before.chains);
         self.begin_image(process);
     }
 
@@ -281,7 +291,8 @@ impl Attach {
         let Some(process) = self.processes.get_mut(&state.pid) else { return };
         process.has_executed = state.has_executed;
         process.ended_ns = state.ended_ns;
-        if process.look() {
+        // After the end, an exec is not noted any more.
+        if self.stopped_ns == 0 && process.look(&self.tables) {
             self.tables.tell_ranges(process.pid, process.modules.ranges());
         }
         // There is no more to tell of it, and another one can have its room.
@@ -314,6 +325,11 @@ impl Attach {
         watched.map(|(&pid, _)| pid).collect()
     }
 
+    /// Whether a process is watched, and has not executed another program.
+    pub fn is_watched(&self, pid: u32) -> bool {
+        self.tables.is_watched(pid)
+    }
+
     /// The processes that are watched and run, forked ones included.
     pub fn running(&self) -> Vec<u32> {
         let states = self.tables.processes();
@@ -342,6 +358,9 @@ impl Attach {
 
     /// Ends all counting, and gives what was seen.
     pub fn finish(&mut self) -> Seen {
+        if self.stopped_ns == 0 {
+            self.look();
+        }
         self.stop();
         self.count_missed();
         self.look();

@@ -7,6 +7,7 @@
 //! proc(5).
 
 use crate::conditions::Use;
+use crate::seed;
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,7 +16,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use uncontended_trace::layout::BUILD_ID;
-use uncontended_trace::reader::FileRecord;
+use uncontended_trace::reader::{FileRecord, ModuleRecord};
 
 /// A mapped file.
 #[derive(Debug, Clone, Default)]
@@ -48,6 +49,18 @@ impl Module {
         self.base.wrapping_sub(self.own.unwrap_or(0))
     }
 
+    /// For a record.
+    fn record(&self) -> ModuleRecord {
+        ModuleRecord {
+            path: self.path.clone(),
+            bias: self.bias(),
+            start: self.code.start,
+            end: self.code.end,
+            build_id: self.build_id.clone(),
+            file: self.file,
+        }
+    }
+
     /// Its file.
     pub(crate) fn file(&self) -> Option<File> {
         match &self.open {
@@ -66,15 +79,18 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    /// Reads the list of the process `pid`, if its program is the one that it was. Whether there is a new file.
-    pub(crate) fn look(&mut self, pid: u32) -> bool {
+    /// Reads the list of the process `pid`, if its program is the one that it was and, after that, `is_still`. Whether
+    /// there is a new file.
+    pub(crate) fn look(&mut self, pid: u32, is_still: impl FnOnce() -> bool) -> bool {
+        let pid = seed::living(pid);
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
         let main = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
         let main = main.map(|path| path.to_string_lossy().into_owned());
         let file = |path: &Option<String>| {
             path.as_ref().map(|path| path.trim_end_matches(" (deleted)").to_owned())
         };
-        if self.main.is_some() && main.is_some() && file(&main) != file(&self.main) {
+        let is_another = self.main.is_some() && main.is_some() && file(&main) != file(&self.main);
+        if is_another || !is_still() {
             return false;
         }
         self.main = self.main.take().or(main);
@@ -115,6 +131,16 @@ impl Modules {
     pub(crate) fn of(&self, address: u64) -> Option<&Module> {
         let below = self.known.range(..=address).next_back()?.1;
         below.code.contains(&address).then_some(below)
+    }
+
+    /// All of them, for a record.
+    pub(crate) fn records(&self) -> Vec<ModuleRecord> {
+        self.known.values().map(Module::record).collect()
+    }
+
+    /// That which the call before the return address `frame` is in.
+    pub(crate) fn record_of(&self, frame: u64) -> Option<ModuleRecord> {
+        self.of(frame.wrapping_sub(1)).map(Module::record)
     }
 
     /// How many of a call chain's frames are the lock's own functions: those in the file of the innermost one. In a
@@ -291,8 +317,9 @@ mod tests {
     #[test]
     fn our_own_program_and_its_libraries_are_found() {
         let mut modules = Modules::default();
-        assert!(modules.look(std::process::id()));
-        assert!(!modules.look(std::process::id()), "nothing is new");
+        assert!(modules.look(std::process::id(), || true));
+        assert!(!modules.look(std::process::id(), || true), "nothing is new");
+        assert!(!Modules::default().look(std::process::id(), || false), "it is another program");
         let here = our_own_program_and_its_libraries_are_found as *const () as u64;
         let [start, length, libraries, size] = modules.ranges();
         assert!((start..start + length).contains(&here));

@@ -1,11 +1,12 @@
 //! What is known of one process besides the kernel's sums: its files, its call chains, its threads.
 //!
 //! # Contract
-//! [`Process::look`] reads what is new, while the process runs the program that is watched.
+//! [`Process::look`] reads what is new, while the process runs the program that is watched: what was read may be
+//! another one's, unless the kernel has noted no exec by then.
 
 use crate::jumps;
 use crate::modules::Modules;
-use crate::programs::StackTop;
+use crate::programs::{StackTop, Tables};
 use crate::seed;
 use crate::unwind::Unwinder;
 use std::collections::{BTreeMap, HashMap};
@@ -26,6 +27,8 @@ pub(crate) struct Process {
     unwinder: Unwinder,
     /// The call chains of the stacks by number.
     pub(crate) chains: HashMap<u64, Vec<u64>>,
+    /// Those of the program that it ran before. The same code at the same place has the same numbers.
+    pub(crate) earlier: HashMap<u64, Vec<u64>>,
     /// The threads that were met, by number.
     pub(crate) lives: BTreeMap<u32, Life>,
     pub(crate) command: Vec<String>,
@@ -52,6 +55,7 @@ impl Process {
             modules,
             unwinder,
             chains: HashMap::new(),
+            earlier: HashMap::new(),
             lives: BTreeMap::new(),
             command: seed::command(pid),
         }
@@ -68,6 +72,7 @@ impl Process {
             modules: self.modules.clone(),
             unwinder: self.unwinder.forked(),
             chains: HashMap::new(),
+            earlier: HashMap::new(),
             lives: BTreeMap::new(),
             command: self.command.clone(),
         }
@@ -79,21 +84,28 @@ impl Process {
     }
 
     /// Reads the lists of its threads and files. Whether there is a new file.
-    pub(crate) fn look(&mut self) -> bool {
-        // After an exec, the lists are another program's.
+    pub(crate) fn look(&mut self, tables: &Tables) -> bool {
         if !self.is_watched() {
             return false;
         }
         let now = clock::monotonic_ns();
-        for tid in seed::threads(self.pid) {
+        let has_name = |tid: &u32| self.lives.get(tid).is_some_and(|life| !life.name.is_empty());
+        let name =
+            |tid: &u32| if has_name(tid) { String::new() } else { seed::name(self.pid, *tid) };
+        let threads = seed::threads(self.pid).into_iter().map(|tid| (tid, name(&tid)));
+        let threads: Vec<(u32, String)> = threads.collect();
+        if !tables.is_watched(self.pid) {
+            return false;
+        }
+        for (tid, name) in threads {
             let life = self.lives.entry(tid);
             let life = life.or_insert_with(|| Life { name: String::new(), met: [now, now] });
             life.met[1] = now;
             if life.name.is_empty() {
-                life.name = seed::name(self.pid, tid);
+                life.name = name;
             }
         }
-        let is_new = self.modules.look(self.pid);
+        let is_new = self.modules.look(self.pid, || tables.is_watched(self.pid));
         if is_new {
             self.read_files();
         }
@@ -109,6 +121,11 @@ impl Process {
     pub(crate) fn keep(&mut self, number: u64, top: &StackTop) {
         let chain = self.chain(top);
         self.chains.insert(number, chain);
+    }
+
+    /// The call chain of the stack with this number, if it is one of its.
+    pub(crate) fn knows(&self, number: u64) -> Option<&Vec<u64>> {
+        self.chains.get(&number).or_else(|| self.earlier.get(&number))
     }
 
     /// The call chain of a stack of its.

@@ -17,6 +17,7 @@
 //! and the kernel wakes it when that thread ends.
 
 mod chain;
+mod interrupted;
 pub(crate) mod processes;
 mod stack;
 mod tables;
@@ -25,7 +26,7 @@ pub(crate) use stack::{STACK_BYTES, STACK_VALUE, StackTop};
 pub(crate) use tables::*;
 
 use uncontended_sys::bpf::{
-    Assembler, Condition::*, Label, Map, Operation::*, Register::*, Width::*,
+    Assembler, Condition, Condition::*, Label, Map, Operation::*, Register::*, Width::*,
 };
 
 /// The kernel's functions that the programs call.
@@ -56,11 +57,11 @@ mod own {
     /// A key of `sums`.
     pub(super) const KEY: i16 = -96;
     /// A value of `sums`, `threads` or `processes`.
-    pub(super) const VALUE: i16 = -192;
+    pub(super) const VALUE: i16 = -256;
     /// Of a wait: what is not divided yet; the end of that part, and its waker.
-    pub(super) const LEFT: i16 = -200;
-    pub(super) const UNTIL: i16 = -208;
-    pub(super) const BY: i16 = -216;
+    pub(super) const LEFT: i16 = -264;
+    pub(super) const UNTIL: i16 = -272;
+    pub(super) const BY: i16 = -280;
 }
 
 /// Ends a program: the event is not passed on to anyone.
@@ -111,9 +112,20 @@ fn check_process(code: &mut Assembler, tables: &Tables, other: Label) {
     code.store(Word, FP, own::THREAD, R0);
     code.compute_with(ShiftRight, R0, 32);
     code.store(Word, FP, own::PROCESS, R0);
+    check_state(code, tables, NotEqual, process::WATCHED, other);
+}
+
+/// Jumps to `other` if the state of the process in [`own::PROCESS`] is so, compared with `state`. `R0` = its entry.
+fn check_state(
+    code: &mut Assembler,
+    tables: &Tables,
+    compared: Condition,
+    state: u32,
+    other: Label,
+) {
     look_up(code, &tables.processes, own::PROCESS, other);
     code.load(Word, R1, R0, process::STATE);
-    code.jump_if_with(NotEqual, R1, process::WATCHED as i32, other);
+    code.jump_if_with(compared, R1, state as i32, other);
     code.store(Double, FP, own::VALUE, R0);
     check_running(code, tables, other);
     code.load(Double, R0, FP, own::VALUE);
@@ -162,15 +174,35 @@ pub(crate) fn enter(tables: &Tables, call: Call) -> Assembler {
     what(&mut code, call, out);
     code.load(Word, R1, FP, own::PROCESS);
     code.store(Word, R7, wait::PROCESS, R1);
-    code.store_constant(Double, R7, wait::WOKEN, 0);
-    code.store_constant(Double, R7, wait::WAKER, 0);
-    chain::clear(&mut code, R7);
-    code.call(function::TIME);
-    code.store(Double, R7, wait::SINCE, R0);
+    begin(&mut code, tables);
     code.jump(out);
     code.place(full);
     code.set(R6, 1);
     count(&mut code, tables, counter::THREADS);
+    end(&mut code, out);
+    code
+}
+
+/// The wait of the entry at `R7` begins, or continues.
+fn begin(code: &mut Assembler, tables: &Tables) {
+    code.store_constant(Double, R7, wait::WOKEN, 0);
+    code.store_constant(Double, R7, wait::WAKER, 0);
+    chain::clear(code, R7);
+    code.call(function::TIME);
+    interrupted::resume(code, tables);
+}
+
+/// At the entry into the call by which the kernel continues one with a time limit that a signal has interrupted. Its
+/// return is that of a call of `futex`, whose arguments it has.
+pub(crate) fn restart(tables: &Tables) -> Assembler {
+    let mut code = Assembler::default();
+    let out = code.label();
+    check_process(&mut code, tables, out);
+    look_up(&mut code, &tables.threads, own::THREAD, out);
+    code.copy(R7, R0);
+    code.load(Double, R1, R7, wait::INTERRUPTED_AT);
+    code.jump_if_with(Equal, R1, 0, out);
+    begin(&mut code, tables);
     end(&mut code, out);
     code
 }
@@ -249,11 +281,12 @@ pub(crate) fn waking(tables: &Tables, offset: i16) -> Assembler {
     code.store_constant(Double, FP, own::STACK, ANOTHER_PROCESS as i32);
     let other = code.label();
     check_process(&mut code, tables, other);
+    called(&mut code);
     code.load(Double, R1, FP, own::ENTRY);
     code.load(Word, R1, R1, wait::PROCESS);
     code.load(Word, R2, FP, own::PROCESS);
-    code.jump_if(NotEqual, R1, R2, other);
     let awake = code.label();
+    code.jump_if(NotEqual, R1, R2, awake);
     joins(&mut code, awake);
     code.store_constant(Double, FP, own::STACK, JOINED as i32);
     code.jump(other);
@@ -300,12 +333,7 @@ pub(crate) fn exit(tables: &Tables, call: Call) -> Assembler {
     let out = code.label();
     code.copy(R6, R1);
     check_process(&mut code, tables, out);
-    let called = code.label();
-    // Once: all CPUs read the entry.
-    code.load(Double, R1, R0, process::CALLED);
-    code.jump_if_with(NotEqual, R1, 0, called);
-    code.store_constant(Double, R0, process::CALLED, 1);
-    code.place(called);
+    called(&mut code);
     look_up(&mut code, &tables.threads, own::THREAD, out);
     code.copy(R7, R0);
     code.store(Double, FP, own::ENTRY, R7);
@@ -313,7 +341,13 @@ pub(crate) fn exit(tables: &Tables, call: Call) -> Assembler {
     code.jump_if_with(Equal, R8, 0, out);
     code.store_constant(Double, R7, wait::SINCE, 0);
     same_call(&mut code, call, out);
-    outcome(&mut code, call, out);
+    let (none, waited) = (code.label(), code.label());
+    outcome(&mut code, call, none);
+    code.jump(waited);
+    code.place(none);
+    interrupted::settle(&mut code, tables);
+    code.jump(out);
+    code.place(waited);
     code.call(function::TIME);
     code.store(Double, FP, own::NOW, R0);
     code.copy(R1, R0);
@@ -332,10 +366,20 @@ pub(crate) fn exit(tables: &Tables, call: Call) -> Assembler {
     code.store(Double, FP, own::KEY + key::PROCESS, R1);
     length(&mut code);
     chain::mark(&mut code);
+    interrupted::keep(&mut code, out);
     add(&mut code, tables);
     chain::divide(&mut code, tables);
     end(&mut code, out);
     code
+}
+
+/// Notes that there is something to tell of the process whose entry is at `R0`. Once: all CPUs read the entry.
+fn called(code: &mut Assembler) {
+    let already = code.label();
+    code.load(Double, R1, R0, process::CALLED);
+    code.jump_if_with(NotEqual, R1, 0, already);
+    code.store_constant(Double, R0, process::CALLED, 1);
+    code.place(already);
 }
 
 /// Jumps to `other` if the call that returns is not the one in the entry at `R7`. (A wait that was in progress when we
@@ -357,15 +401,17 @@ fn same_call(code: &mut Assembler, call: Call, other: Label) {
     }
 }
 
-/// `R9` = 0 if a wakeup ended the call whose event is at `R6`, [`OTHERWISE`] if time or a signal did. Jumps to
-/// `none` if it did not wait.
+/// `R9` = 0 if a wakeup ended the call whose event is at `R6`, [`OTHERWISE`] if time did, [`INTERRUPTED`] as well if a
+/// signal did. Jumps to `none` if it did not wait.
 fn outcome(code: &mut Assembler, call: Call, none: Label) {
-    /// ETIMEDOUT, EINTR, and the kernel's own ERESTARTSYS and ERESTART_RESTARTBLOCK.
-    const ENDED: [i32; 4] = [-110, -4, -512, -516];
+    const TIMED_OUT: i32 = -110;
+    const EINTR: i32 = -4;
     let (woken, known) = (code.label(), code.label());
     code.load(Double, R2, R6, RESULT);
     code.set(R9, OTHERWISE as i32);
-    for result in ENDED {
+    code.jump_if_with(Equal, R2, TIMED_OUT, known);
+    code.set(R9, (OTHERWISE | INTERRUPTED) as i32);
+    for result in interrupted::RESULTS.into_iter().chain([EINTR]) {
         code.jump_if_with(Equal, R2, result, known);
     }
     code.set(R9, 0);

@@ -31,7 +31,7 @@ impl Call {
         let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
         let first_word = |array: u64| {
             let mut address = [0; 8];
-            let memory = fs::File::open(format!("/proc/{pid}/mem")).ok()?;
+            let memory = memory(pid, tid)?;
             memory.read_exact_at(&mut address, array.checked_add(8)?).ok()?;
             Some(u64::from_le_bytes(address))
         };
@@ -64,13 +64,18 @@ impl Call {
     }
 
     /// Its stack. The frame pointer is not known.
-    pub(crate) fn top(&self, pid: u32) -> Option<StackTop> {
-        let memory = fs::File::open(format!("/proc/{pid}/mem")).ok()?;
+    pub(crate) fn top(&self, pid: u32, tid: u32) -> Option<StackTop> {
+        let memory = memory(pid, tid)?;
         let mut bytes = vec![0; crate::programs::STACK_BYTES];
         let read = memory.read_at(&mut bytes, self.stack).ok()?;
         bytes.truncate(read);
         Some(StackTop { process: pid, registers: [self.instruction, self.stack, 0], bytes })
     }
+}
+
+/// The memory of a process, of which the thread `tid` lives.
+fn memory(pid: u32, tid: u32) -> Option<fs::File> {
+    fs::File::open(format!("/proc/{pid}/task/{tid}/mem")).ok()
 }
 
 /// The threads of a process.
@@ -95,17 +100,19 @@ pub(crate) fn name(pid: u32, tid: u32) -> String {
 
 /// The arguments of a process.
 pub(crate) fn command(pid: u32) -> Vec<String> {
-    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = fs::read(format!("/proc/{}/cmdline", living(pid))).unwrap_or_default();
     let words = words.strip_suffix(b"\0").unwrap_or(&words).split(|&byte| byte == 0);
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
 /// Notes the threads that live, from `now_ns` on.
-pub(crate) fn lives(tables: &Tables, pid: u32, now_ns: u64) {
+pub(crate) fn met(tables: &Tables, pid: u32, now_ns: u64) {
     for tid in threads(pid) {
         tables.meet(pid, tid, now_ns);
-        // Its end may have come before that.
-        if !std::path::Path::new(&format!("/proc/{pid}/task/{tid}")).exists() {
+        // Its end may have come before that. The first one stays, but does not live.
+        let is_there = || std::path::Path::new(&format!("/proc/{pid}/task/{tid}")).exists();
+        let has_ended = if tid == pid { !lives(tid) } else { !is_there() };
+        if has_ended {
             tables.miss(pid, tid, now_ns);
         }
     }
@@ -113,7 +120,18 @@ pub(crate) fn lives(tables: &Tables, pid: u32, now_ns: u64) {
 
 /// Whether a process runs: one that has ended, but has not been reaped, does not.
 pub(crate) fn runs(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    lives(living(pid))
+}
+
+/// The thread of a process by whose number its files and memory are found: its first one or, if that has ended,
+/// another one.
+pub(crate) fn living(pid: u32) -> u32 {
+    let others = || threads(pid).into_iter().find(|&tid| lives(tid));
+    if lives(pid) { pid } else { others().unwrap_or(pid) }
+}
+
+fn lives(tid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{tid}/stat")).unwrap_or_default();
     let state = stat.rsplit(") ").next().filter(|_| !stat.is_empty());
     state.is_some_and(|state| !state.starts_with(['Z', 'X']))
 }

@@ -10,6 +10,7 @@ mod target;
 
 use crate::console::complain;
 use crate::emit;
+use crate::limits;
 use crate::run::plan::{Plan, Refusal};
 use crate::run::reports::Reports;
 use crate::run::session::{Outputs, now_unix_s};
@@ -44,14 +45,14 @@ pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
         pids.iter().map(|&pid| Target::open(pid)).collect::<Result<_, _>>()?;
     let mut outputs = Outputs::open(plan)?;
     let taken = [&ENDING[..], &[CHILD, USER_1]].concat();
-    let signals = Signals::block(&taken)
-        .map_err(|error| Failure::new(format!("could not block signals: {error}"), ""))?;
+    let signals =
+        Signals::block(&taken).map_err(|error| limits::could_not("block signals", &error))?;
     let started_unix_s = now_unix_s();
     let attach = Attach::new().map_err(|cannot| failure(&cannot))?;
     let mut watched = Watched { targets, attach, figures: Figures::new() };
     for target in &watched.targets {
         watched.attach.begin(target.pid);
-        watched.figures.begin(target.pid);
+        watched.figures.begin(target.pid, |pid| watched.attach.is_watched(pid));
     }
     if !plan.quiet {
         tell_begin(pids, plan.limit);
@@ -67,8 +68,9 @@ pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
             written.unwrap_or_else(|failure| complain(&failure));
         }
     });
-    watched.attach.stop();
+    watched.attach.look();
     watched.look_at_figures(true);
+    watched.attach.stop();
     let seen = watched.attach.finish();
     if !plan.wants_report() {
         return Ok(());
@@ -80,7 +82,8 @@ pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
 
 impl Watched {
     fn look_at_figures(&mut self, at_once: bool) {
-        self.figures.look(&self.attach.watched(), at_once);
+        let is_still = |pid| self.attach.is_watched(pid);
+        self.figures.look(&self.attach.watched(), at_once, is_still);
     }
 
     /// Once none of the processes runs any more, as it was: those that they forked and that run.

@@ -30,12 +30,11 @@ pub(crate) fn complain(failure: &Failure) {
 /// error; the exit status still carries the verdict.
 pub(crate) fn say(text: &str, is_taken: bool) -> Result<(), Failure> {
     let text = &*in_locale(text);
-    let printed = match is_taken {
-        true => std::io::stderr().write_all(on(&std::io::stderr(), text).as_bytes()),
-        false => std::io::stdout().write_all(on(&std::io::stdout(), text).as_bytes()),
+    let (stream, text) = match is_taken {
+        true => (Stream::Error, on(&std::io::stderr(), text)),
+        false => (Stream::Output, on(&std::io::stdout(), text)),
     };
-    let stream = if is_taken { "standard error" } else { "standard output" };
-    unless_closed(printed).map_err(|error| unprinted(stream, &error, ""))
+    stream.write(&text).map_err(|error| unprinted(stream.name(), &error, ""))
 }
 
 /// `text` in the characters of the locale.
@@ -62,26 +61,60 @@ fn on(stream: &impl AsFd, text: &str) -> String {
     wrapped.collect()
 }
 
+/// A standard stream for reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Output,
+    /// Standard output is a program's, or has another form.
+    Error,
+}
+
+impl Stream {
+    fn write(self, text: &str) -> std::io::Result<()> {
+        unless_closed(match self {
+            Stream::Output => std::io::stdout().write_all(text.as_bytes()),
+            Stream::Error => std::io::stderr().write_all(text.as_bytes()),
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Stream::Output => "standard output",
+            Stream::Error => "standard error",
+        }
+    }
+}
+
 /// The report that is being printed.
-#[derive(Debug, Default)]
-pub(crate) struct Printing(Option<JoinHandle<()>>);
+#[derive(Debug)]
+pub(crate) struct Printing {
+    pub(crate) stream: Stream,
+    before: Option<JoinHandle<()>>,
+}
 
 impl Printing {
-    /// Prints a report on standard error: the last one now, others in a thread, for a slow reader must not keep `unc`
+    pub(crate) fn on(stream: Stream) -> Self {
+        Printing { stream, before: None }
+    }
+
+    /// Prints a report: the last one now, others in a thread, for a slow reader must not keep `unc`
     /// from the program. One that comes while the one before is still being printed is left out. Only that the last one
-    /// could not be written is a failure; if stderr is closed, it has no reader.
+    /// could not be written is a failure; if the stream is closed, it has no reader.
     pub(crate) fn print(&mut self, text: String, is_last: bool) -> Result<(), Failure> {
-        let write = move || unless_closed(std::io::stderr().write_all(text.as_bytes()));
-        let before = self.0.take_if(|before| is_last || before.is_finished());
+        let stream = self.stream;
+        let write = move || stream.write(&text);
+        let before = self.before.take_if(|before| is_last || before.is_finished());
         if let Some(before) = before {
             let _ = before.join(); // It has nothing to say.
         }
         if is_last {
             let remedy = "pass --report FILE to write the report to a file";
-            return write().map_err(|error| unprinted("standard error", &error, remedy));
+            return write().map_err(|error| unprinted(stream.name(), &error, remedy));
         }
-        if self.0.is_none() {
-            self.0 = Some(std::thread::spawn(move || drop(write())));
+        if self.before.is_none() {
+            let thread = std::thread::Builder::new();
+            // Without one, this report is left out, too.
+            self.before = thread.spawn(move || drop(write())).ok();
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Makes the forms of a report, and prints those for people.
 
-use crate::console::complain;
+use crate::console::{Stream, complain};
 use crate::files::why;
 use crate::run::plan::Plan;
 use crate::run::session::Outputs;
@@ -48,11 +48,13 @@ pub(crate) fn after_run(
         remember(&report, started_unix_s);
     }
     plan.view.narrow(&mut report);
-    let printed = match plan.quiet || forms.has_text() {
-        true => Ok(()),
-        false => printing.print(text(&report, plan.view.top, &std::io::stderr()), has_ended),
+    let top = plan.view.top;
+    let printed = match (plan.quiet || forms.has_text(), printing.stream) {
+        (true, _) => Ok(()),
+        (_, Stream::Output) => printing.print(text(&report, top, &std::io::stdout()), has_ended),
+        (_, Stream::Error) => printing.print(text(&report, top, &std::io::stderr()), has_ended),
     };
-    last_of([kept, printed, forms.write(&report, &timelines, plan.view.top)])
+    last_of([kept, printed, forms.write(&report, &timelines, top)])
 }
 
 /// The report on a record and the facts of its run.

@@ -93,6 +93,9 @@ pub(crate) fn why(error: &std::io::Error) -> String {
         ErrorKind::IsADirectory => "it is a folder".to_owned(),
         ErrorKind::NotFound => "there is no such file or folder".to_owned(),
         ErrorKind::PermissionDenied => "its permissions forbid it".to_owned(),
+        ErrorKind::FileTooLarge => {
+            "it exceeds the limit on the size of files (`ulimit -f`)".to_owned()
+        }
         _ => {
             let text = error.to_string();
             text.split(" (os error").next().unwrap_or(&text).to_owned()

@@ -7,6 +7,7 @@ mod console;
 mod deliver;
 mod emit;
 mod files;
+mod limits;
 mod memory;
 mod run;
 mod settings;
@@ -14,7 +15,12 @@ mod symbols;
 mod view;
 
 use std::process::ExitCode;
+use uncontended_sys::limits::{Heap, survive_file_size};
+
+#[global_allocator]
+static HEAP: Heap = Heap;
 
 fn main() -> ExitCode {
+    let _ = survive_file_size(); // Without it, a report that is too large ends this process.
     commands::execute()
 }

@@ -56,6 +56,11 @@ impl View {
         self.named().iter().any(|(_, path)| path.is_some())
     }
 
+    /// Whether a form goes to standard output.
+    pub(crate) fn takes_stdout(&self) -> bool {
+        self.named().iter().any(|&(_, path)| path == Some(Path::new("-")))
+    }
+
     /// Opens the files. They must be different from each other, from those `written` besides, and from those `read`.
     pub(crate) fn open(
         &self,

@@ -379,21 +379,28 @@ fn what_cannot_be_attached_to_is_told_with_a_remedy() {
 }
 
 #[test]
-fn data_goes_to_stdout_if_its_file_is_a_dash() {
+fn the_report_goes_to_stdout_or_data_does_if_its_file_is_a_dash() {
     let folder = Folder::new();
     let turns = Turns::alone(&folder, "");
-    let flags = ["--json", "-", "--quiet", "--for", "100ms"];
+    let flags = ["--json", "-", "--for", "100ms"];
     let output = unc().args(["attach", "--no-history"]).args(flags).arg(&turns.pid).output();
     let output = output.unwrap();
     if status(&output) == 0 {
         let seen: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(seen["attached"]["pids"][0].to_string(), turns.pid);
+        assert!(stderr(&output).contains("attached to "), "{}", stderr(&output));
     } else {
         uncontended_testkit::skip!(
-            "data_goes_to_stdout_if_its_file_is_a_dash",
+            "the_report_goes_to_stdout_or_data_does_if_its_file_is_a_dash",
             "{}",
             stderr(&output)
         );
+    }
+    let output = unc().args(["attach", "--no-history", "--for", "100ms", &turns.pid]).output();
+    let output = output.unwrap();
+    if status(&output) == 0 {
+        assert!(stdout(&output).contains("attached to "), "{}", stderr(&output));
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
     }
     let mut attach = unc();
     let output = attach.args(["attach", "--trace", "-", &turns.pid]).output().unwrap();

@@ -25,7 +25,8 @@ fn both(before: &str, text: &str) -> (String, String) {
 #[test]
 fn signal_masks_and_dispositions_are_the_callers() {
     let show = "grep -E \"^(SigBlk|SigIgn|SigCgt|Threads)\" /proc/self/status";
-    for before in ["", "trap '' PIPE", "trap '' HUP INT", "trap '' CHLD USR1 TERM"] {
+    for before in ["", "trap '' PIPE", "trap '' XFSZ", "trap '' HUP INT", "trap '' CHLD USR1 TERM"]
+    {
         let (plain, observed) = both(before, show);
         assert_eq!(plain, observed, "{before}");
     }

@@ -229,15 +229,6 @@ fn without_utf_8_nothing_but_ascii_is_printed() {
 }
 
 #[test]
-fn a_limit_on_the_size_of_files_is_said() {
-    let unc = env!("CARGO_BIN_EXE_unc");
-    let text = format!("ulimit -f 100; exec {unc} run --quiet --no-history -- echo out");
-    let output = std::process::Command::new("sh").args(["-c", &text]).output().unwrap();
-    assert_eq!((status(&output), stdout(&output)), (125, String::new()));
-    assert!(stderr(&output).contains("ulimit -f"), "{}", stderr(&output));
-}
-
-#[test]
 fn quiet_means_no_word() {
     assert_eq!(stderr(&script(&["--quiet"], "true")), "");
     assert_ne!(stderr(&script(&[], "true")), "");

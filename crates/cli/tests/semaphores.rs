@@ -1,4 +1,5 @@
-//! C++20's semaphores, which are made of futexes: locks, next to a mutex, or signals.
+//! C++20's semaphores, which are made of futexes: locks, next to a mutex, or signals. And what waits in the library's
+//! own words: barriers and wide atomics.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Programs of their own.
 
 mod common;
@@ -58,15 +59,6 @@ int main() {
 }
 "#;
 
-/// The program of this C++; none without a compiler for it.
-fn compiled(folder: &Folder, text: &str) -> Option<String> {
-    let (program, source) = (folder.file("program"), folder.file("program.cpp"));
-    std::fs::write(&source, text).unwrap();
-    let words = ["-std=c++20", "-O1", "-g", "-pthread", "-o", &program, &source];
-    let output = Command::new("g++").args(words).output();
-    output.is_ok_and(|output| output.status.success()).then_some(program)
-}
-
 /// The row whose longest wait was in code with this in its name.
 fn row_of<'a>(report: &'a Value, code: &str) -> &'a Value {
     let rows = report["processes"][0]["locks"].as_array().unwrap();
@@ -74,13 +66,24 @@ fn row_of<'a>(report: &'a Value, code: &str) -> &'a Value {
     rows.iter().find(is_in).unwrap_or_else(|| panic!("{code}: {rows:#?}"))
 }
 
+/// The program of this C++; none without a compiler for it, which is said.
+fn compiled(test: &str, folder: &Folder, text: &str) -> Option<String> {
+    let (program, source) = (folder.file("program"), folder.file("program.cpp"));
+    std::fs::write(&source, text).unwrap();
+    let words = ["-std=c++20", "-O1", "-g", "-pthread", "-o", &program, &source];
+    let compiled = Command::new("g++").args(words).output();
+    if !compiled.is_ok_and(|output| output.status.success()) {
+        uncontended_testkit::skip!(test, "no g++ with C++20");
+        return None;
+    }
+    Some(program)
+}
+
 #[test]
 fn a_semaphore_that_its_takers_post_is_a_lock_with_culprits() {
-    const TEST: &str = "a_semaphore_that_its_takers_post_is_a_lock_with_culprits";
     let folder = Folder::new();
-    let Some(program) = compiled(&folder, SEMAPHORES) else {
-        return uncontended_testkit::skip!(TEST, "no g++ with C++20");
-    };
+    let test = "a_semaphore_that_its_takers_post_is_a_lock_with_culprits";
+    let Some(program) = compiled(test, &folder, SEMAPHORES) else { return };
     let (report, _) = report(&["--quiet"], &[&program]);
     let turn = row_of(&report, "hold_long");
     assert_eq!((&turn["like"], &turn["class"]), (&"semaphore".into(), &"contention".into()));
@@ -95,11 +98,9 @@ fn a_semaphore_that_its_takers_post_is_a_lock_with_culprits() {
 
 #[test]
 fn a_pool_is_held_by_those_who_waited_for_it_and_by_others_unseen() {
-    const TEST: &str = "a_pool_is_held_by_those_who_waited_for_it_and_by_others_unseen";
     let folder = Folder::new();
-    let Some(program) = compiled(&folder, POOL) else {
-        return uncontended_testkit::skip!(TEST, "no g++ with C++20");
-    };
+    let test = "a_pool_is_held_by_those_who_waited_for_it_and_by_others_unseen";
+    let Some(program) = compiled(test, &folder, POOL) else { return };
     let (report, _) = report(&["--quiet"], &[&program]);
     let pool = row_of(&report, "keep_");
     assert_eq!((&pool["like"], &pool["class"]), (&"semaphore".into(), &"contention".into()));
@@ -110,4 +111,43 @@ fn a_pool_is_held_by_those_who_waited_for_it_and_by_others_unseen() {
     let first = &report["culprits"][0];
     assert_eq!(first["kind"], "hold", "{first:#}");
     assert!(first["site"]["function"].as_str().unwrap().contains("keep_long"), "{first:#}");
+}
+
+/// Threads that wait at a barrier, and for a number that is wider than a futex: both in the library's table.
+const WAITS: &str = r#"
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <thread>
+static std::barrier gate(2);
+static std::atomic<long> wide;
+static void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
+__attribute__((noinline)) static void arrive() { gate.arrive_and_wait(); }
+__attribute__((noinline)) static void await(long seen) { wide.wait(seen); }
+int main() {
+    std::thread other([] { for (int n = 0; n < 5; n++) arrive(), await(n); });
+    for (int n = 0; n < 5; n++) {
+        pause();
+        arrive();
+        pause();
+        wide++;
+        wide.notify_all();
+    }
+    other.join();
+}
+"#;
+
+#[test]
+fn no_word_of_the_librarys_own_table_is_named_as_the_programs_variable() {
+    let test = "no_word_of_the_librarys_own_table_is_named_as_the_programs_variable";
+    let folder = Folder::new();
+    let Some(program) = compiled(test, &folder, WAITS) else { return };
+    let (report, _) = report(&["--quiet"], &[&program]);
+    for code in ["arrive", "await"] {
+        let row = row_of(&report, code);
+        assert!(
+            row["variable"].is_null() && row["wait_ns"]["count"].as_u64() >= Some(3),
+            "{row:#}"
+        );
+    }
 }

@@ -95,6 +95,29 @@ fn every_so_often_there_is_a_report_on_the_run_so_far() {
 }
 
 #[test]
+fn a_report_that_was_moved_or_deleted_is_made_again() {
+    let folder = Folder::new();
+    let program = compile(&folder, TURNS, &["-pthread"]).expect("a C compiler");
+    let [path, end, moved] = ["run.json", "end", "moved.json"].map(|name| folder.file(name));
+    let mut run = unc_run(&["--quiet", "--every", "150ms", "--json", &path]);
+    let mut run = run.args([&program, &end]).stdout(Stdio::null()).spawn().unwrap();
+    let first = await_report(&path, |report| waits(report) > 0);
+    std::fs::rename(&path, &moved).unwrap();
+    let second = await_report(&path, |report| waits(report) > waits(&first));
+    assert!(
+        waits(&await_report(&moved, |_| true)) < waits(&second),
+        "the one that was moved stays"
+    );
+    std::fs::remove_file(&path).unwrap();
+    let third = await_report(&path, |report| waits(report) > waits(&second));
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&end, "").unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(7));
+    let last = await_report(&path, |_| true);
+    assert!(last["so_far"].is_null() && waits(&last) >= waits(&third), "{last:#}");
+}
+
+#[test]
 fn a_signal_asks_for_a_report_and_ends_no_program() {
     let folder = Folder::new();
     let program = compile(&folder, TURNS, &["-pthread"]).expect("a C compiler");

@@ -113,7 +113,7 @@ pub struct SeenFacts {
     pub lost_ns: u64,
     /// Waits whose stacks found no room when they were met; what they waited for is in the figures.
     pub lost_stacks: u64,
-    /// Waits that a thread of another process ended.
+    /// Waits that a thread of a process which is not watched ended.
     pub woken_by_others: u64,
     /// Futex calls, of any process, at which the kernel left its programs out.
     #[serde(default)]

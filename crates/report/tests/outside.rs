@@ -177,7 +177,7 @@ fn losses_and_ends_are_told() {
         "until it was continued: 14.",
         "in no figure: 3, 5.00 ms of them known.",
         "counted without code: 4.",
-        "whose code is not known: 6.",
+        "by code that is not known: 6.",
         "busy with our tables: 7.",
         "by the innermost functions alone: 8.00 ms.",
         "and watched from then on: 40. Of these called a futex, or are still there: 21, 22.",

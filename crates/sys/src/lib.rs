@@ -2,12 +2,11 @@
 //!
 //! Starting and following a program: [`inherited`], [`process`], [`signals`]. Memory shared between a program and its
 //! observer: [`memfd`]; system calls from the program's process: [`kernel`]. The cost of observing: [`pair_cost`].
-//! Time: [`clock`]. A word per thread: [`tls`]. What the kernel sees of a program: [`perf`], [`bpf`],
-//! [`tracefs`]. A program's
-//! own locks: [`annotate`]. Measuring a command: [`supervise`], [`interrupts`]; measuring this process: [`usage`]. A
-//! barrier on all threads: [`membarrier`]; whether a thread left its CPU: [`switches`]; sleeping on a word: [`futex`];
-//! forbidding a system call: [`filter`]. Prefetching cache lines: [`prefetch`]. Where a thread runs: [`affinity`];
-//! machine code made at run time: [`code`].
+//! Time: [`clock`]. A word per thread: [`tls`]. What the kernel sees of a program: [`perf`], [`bpf`], [`tracefs`]. A
+//! program's own locks: [`annotate`]. What this process does at its limits: [`limits`]. Measuring a command:
+//! [`supervise`], [`interrupts`]; measuring this process: [`usage`]. A barrier on all threads: [`membarrier`]; whether
+//! a thread left its CPU: [`switches`]; sleeping on a word: [`futex`]; forbidding a system call: [`filter`].
+//! Prefetching cache lines: [`prefetch`]. Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
 //!
 //! # Contracts of the C library and the kernel
 //! SAFETY comments cite these; the invariants of one module (`I1`) are in its header.
@@ -36,6 +35,7 @@ pub mod futex;
 pub mod inherited;
 pub mod interrupts;
 pub mod kernel;
+pub mod limits;
 pub mod membarrier;
 pub mod memfd;
 pub mod pair_cost;

@@ -35,6 +35,12 @@ impl Lives {
         Lives { of }
     }
 
+    /// When the last thread ended; none if one lives.
+    pub(super) fn last(&self) -> Option<u64> {
+        let ends = self.of.values().map(|&[_, ended]| ended);
+        ends.clone().all(|ended| ended != 0).then(|| ends.max()).flatten()
+    }
+
     /// The threads of `process` that live.
     pub(super) fn alive(&self, process: &Process) -> BTreeSet<u32> {
         let alive = self.of.iter().filter(|(_, life)| process.is_watched() && life[1] == 0);

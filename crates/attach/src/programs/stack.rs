@@ -29,6 +29,8 @@ pub(super) const FIRST_ARGUMENT: i16 = 112;
 pub(super) const SECOND_ARGUMENT: i16 = 104;
 /// The number of the system call; negative in an interrupt of the program's own code.
 pub(super) const CALL: i16 = 120;
+/// The result of the call.
+pub(super) const RESULT: i16 = 80;
 
 /// Stores the number of the current thread's stack in [`own::STACK`]; changes all registers. With `or_none`, an
 /// interrupt of the program's code, which made no system call, has none.

@@ -1,7 +1,7 @@
 //! The tables that the programs in the kernel fill, and the places in their keys and values.
 //!
 //! # Contract
-//! [`Tables::new`] makes them: 28 MiB in the kernel. The modules say what is where.
+//! [`Tables::new`] makes them: 29 MiB in the kernel. The modules say what is where.
 
 use super::STACK_VALUE;
 use crate::words;
@@ -28,7 +28,13 @@ pub(crate) mod wait {
     pub(crate) const EARLIER: i16 = 48;
     /// How many there are.
     pub(crate) const EARLIER_WAKERS: i16 = 3;
-    pub(crate) const BYTES: usize = 48 + 16 * EARLIER_WAKERS as usize;
+    /// The wait that a signal has interrupted, not counted yet: when (0: none), how long it was, and its key of `sums`.
+    pub(crate) const INTERRUPTED_AT: i16 = EARLIER + 16 * EARLIER_WAKERS;
+    pub(crate) const INTERRUPTED_FOR: i16 = INTERRUPTED_AT + 8;
+    pub(crate) const INTERRUPTED_KEY: i16 = INTERRUPTED_AT + 16;
+    /// 1 if the thread ended in the wait.
+    pub(crate) const DIED: i16 = INTERRUPTED_KEY + super::key::BYTES as i16;
+    pub(crate) const BYTES: usize = DIED as usize + 8;
 }
 
 /// Places in a key of `sums`.
@@ -46,11 +52,13 @@ pub(crate) mod key {
 
 /// In [`key::HOW`]: the wait timed out or was interrupted.
 pub(crate) const OTHERWISE: u32 = 1 << 16;
+/// In [`key::HOW`], besides [`OTHERWISE`]: it was interrupted.
+pub(crate) const INTERRUPTED: u32 = 1 << 19;
 /// In [`key::HOW`]: the wait is divided among a chain of wakers, of which this is the last.
 pub(crate) const CHAIN: u32 = 1 << 17;
 /// In [`key::HOW`]: a part of a wait that is counted elsewhere, by the code of one waker of a chain.
 pub(crate) const CHAINED: u32 = 1 << 18;
-/// In place of a waker's stack: a thread of another process.
+/// In place of a waker's stack: a thread of a process that is not watched.
 pub(crate) const ANOTHER_PROCESS: u64 = 1;
 /// In place of a waker's stack: the end of the thread for which the call waited.
 pub(crate) const JOINED: u64 = 2;
@@ -96,13 +104,19 @@ pub(crate) mod process {
     pub(crate) const BEGAN: i16 = 8;
     /// When it ended; 0 if it has not.
     pub(crate) const ENDED: i16 = 16;
-    /// Whether one of its futex calls has returned: 0 or 1.
+    /// Whether one of its futex calls has returned, or it has ended a wait: 0 or 1.
     pub(crate) const CALLED: i16 = 24;
-    pub(crate) const BYTES: usize = 32;
+    /// Whether the programs that it executes are watched, too: 0 or 1, in 64 bits.
+    pub(crate) const FOLLOWS: i16 = 32;
+    pub(crate) const BYTES: usize = 40;
     /// States.
     pub(crate) const WATCHED: u32 = 1;
     pub(crate) const EXECUTED: u32 = 2;
     pub(crate) const GONE: u32 = 3;
+    /// It has executed another program, which is watched once we look at it.
+    pub(crate) const FOLLOWED: u32 = 4;
+    /// It was forked by such a one, and is watched once we look at it.
+    pub(crate) const UNMET: u32 = 5;
 }
 
 /// Places in an entry of `lives`.
@@ -167,12 +181,30 @@ impl Tables {
     }
 
     /// Watches a process that runs already, and that `parent` forked (0: not a watched one).
-    pub(crate) fn watch(&self, pid: u32, parent: u32, began_ns: u64) {
+    pub(crate) fn watch(&self, pid: u32, parent: u32, began_ns: u64, follows: bool) {
+        self.note(pid, process::WATCHED, parent, began_ns, follows);
+    }
+
+    /// Notes the processes that `pid` forks, to be watched once they are looked at. They do not count as forked.
+    pub(crate) fn expect_forks(&self, pid: u32) {
+        self.note(pid, process::UNMET, 0, 0, true);
+    }
+
+    fn note(&self, pid: u32, state: u32, parent: u32, began_ns: u64, follows: bool) {
         let mut value = [0; process::BYTES];
-        value[0] = process::WATCHED as u8;
+        value[process::STATE as usize] = state as u8;
+        value[process::FOLLOWS as usize] = follows.into();
         value[process::PARENT as usize..][..4].copy_from_slice(&parent.to_le_bytes());
         value[process::BEGAN as usize..][..8].copy_from_slice(&began_ns.to_le_bytes());
         self.processes.set(&pid.to_le_bytes(), &value, false);
+    }
+
+    /// Whether a process is watched, and has not executed another program.
+    pub(crate) fn is_watched(&self, pid: u32) -> bool {
+        let state = self.processes.get(&pid.to_le_bytes());
+        let state =
+            state.map(|value| words::half_at(&value, usize::from(process::STATE.unsigned_abs())));
+        state == Some(process::WATCHED)
     }
 
     /// Stops all counting, at once.
@@ -214,6 +246,13 @@ impl Tables {
         for key in self.sums.keys().iter().filter(|key| words::at(key, process) == u64::from(pid)) {
             self.sums.remove(key);
         }
+        for (key, value) in entries(&self.threads) {
+            let place = |place: i16| usize::from(place.unsigned_abs());
+            let has_died = words::at(&value, place(wait::DIED)) != 0;
+            if has_died && words::half_at(&value, place(wait::PROCESS)) == pid {
+                self.threads.remove(&key);
+            }
+        }
         for tid in self.lives().remove(&pid).into_iter().flat_map(BTreeMap::into_keys) {
             self.lives.remove(&tid.to_le_bytes());
         }
@@ -233,6 +272,7 @@ impl Tables {
 
     /// The processes that are or were watched, parents before their children.
     pub(crate) fn processes(&self) -> Vec<State> {
+        let of_another = [process::EXECUTED, process::FOLLOWED, process::UNMET];
         let state = |key: Vec<u8>| {
             let value = self.processes.get(&key)?;
             let of = |place: i16| words::at(&value, usize::from(place.unsigned_abs()));
@@ -242,7 +282,8 @@ impl Tables {
                 parent: half(process::PARENT),
                 began_ns: of(process::BEGAN),
                 ended_ns: of(process::ENDED),
-                has_executed: half(process::STATE) == process::EXECUTED,
+                has_executed: of_another.contains(&half(process::STATE)),
+                is_unmet: half(process::STATE) == process::UNMET,
                 has_called: of(process::CALLED) != 0,
             })
         };
@@ -250,6 +291,11 @@ impl Tables {
         all.sort_by_key(|state| state.began_ns);
         all
     }
+}
+
+/// The entries of a table.
+pub(crate) fn entries(map: &Map) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
+    map.keys().into_iter().filter_map(|key| map.get(&key).map(|value| (key, value)))
 }
 
 /// An entry of `lives`.
@@ -267,7 +313,10 @@ pub(crate) struct State {
     pub(crate) began_ns: u64,
     /// When it ended; 0 if it has not.
     pub(crate) ended_ns: u64,
+    /// Or a process that forked it had; it is not watched as it is.
     pub(crate) has_executed: bool,
-    /// Whether one of its futex calls has returned.
+    /// Only the latter.
+    pub(crate) is_unmet: bool,
+    /// Whether one of its futex calls has returned, or it has ended a wait.
     pub(crate) has_called: bool,
 }

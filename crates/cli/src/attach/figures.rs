@@ -2,7 +2,8 @@
 //!
 //! # Contract
 //! [`Figures::look`] reads them from time to time, since they are gone when a process has ended; the last ones count.
-//! Those of a thread that was never read are unknown.
+//! Those of a thread that was never read are unknown. What was read of a process counts if it `is_still` watched
+//! afterwards: it may have executed another program.
 
 use crate::run::threads::figures;
 use std::collections::BTreeMap;
@@ -32,18 +33,18 @@ impl Figures {
     }
 
     /// Counts the threads of `pid` from now on.
-    pub(super) fn begin(&mut self, pid: u32) {
-        read(pid, &mut self.before);
+    pub(super) fn begin(&mut self, pid: u32, is_still: impl Fn(u32) -> bool) {
+        self.before.extend(read(pid, is_still));
         self.last.extend(self.before.clone());
     }
 
     /// Reads those of `pids`, if it is time to, or `at_once`.
-    pub(super) fn look(&mut self, pids: &[u32], at_once: bool) {
+    pub(super) fn look(&mut self, pids: &[u32], at_once: bool, is_still: impl Fn(u32) -> bool) {
         let start = Instant::now();
         if start < self.due && !at_once {
             return;
         }
-        pids.iter().for_each(|&pid| read(pid, &mut self.last));
+        pids.iter().for_each(|&pid| self.last.extend(read(pid, &is_still)));
         let now = Instant::now();
         self.due = now + EVERY.max((now - start) * SHARE);
     }
@@ -58,8 +59,9 @@ impl Figures {
     }
 }
 
-/// Reads the threads of `pid`.
-fn read(pid: u32, threads: &mut Threads) {
+/// The threads of `pid`; none if it is another program's by then.
+fn read(pid: u32, is_still: impl Fn(u32) -> bool) -> Threads {
+    let mut threads = Threads::new();
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     for task in tasks {
         let Some(tid) = task.file_name().to_str().and_then(|name| name.parse().ok()) else {
@@ -69,6 +71,7 @@ fn read(pid: u32, threads: &mut Threads) {
             threads.insert((pid, tid), thread);
         }
     }
+    if is_still(pid) { threads } else { Threads::new() }
 }
 
 /// What a thread did between two looks. One that was created meanwhile has none `before`.
@@ -97,14 +100,17 @@ mod tests {
         let mut figures = Figures::new();
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::spawn(move || stopped.recv().is_err());
-        figures.begin(std::process::id());
+        figures.begin(std::process::id(), |_| true);
         let met = figures.facts().len();
         assert!(met >= 2);
         drop(stop);
         assert!(thread.join().unwrap());
-        figures.look(&[std::process::id()], true);
+        figures.look(&[std::process::id()], true, |_| true);
         let facts = figures.facts();
         assert!(facts.len() >= met);
+        let mut none = Figures::new();
+        none.look(&[std::process::id()], true, |_| false);
+        assert_eq!(none.facts().len(), 0);
         assert!(facts.iter().all(|facts| facts.thread.voluntary_switches < Some(1 << 30)));
     }
 

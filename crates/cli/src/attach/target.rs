@@ -34,10 +34,13 @@ impl Target {
                 format!("attach to the process: `unc attach {leader}`"),
             ));
         }
-        if field("State").is_some_and(|state| state.starts_with(['Z', 'X'])) {
+        let has_ended = field("State").is_some_and(|state| state.starts_with(['Z', 'X']));
+        let threads = field("Threads").and_then(|count| count.parse().ok()).unwrap_or(0u32);
+        if has_ended && threads < 2 {
             return Err(gone(pid));
         }
-        if field("VmSize").is_none() {
+        // The first thread may have ended before the others.
+        if field("VmSize").is_none() && !has_ended {
             let cause = format!("{pid} is a thread of the kernel, which waits for no futex");
             return Err(Failure::new(cause, "give the PID of a program"));
         }

@@ -25,7 +25,7 @@ never stopped or changed. Needs root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE an
 Not seen: acquisitions that did not wait, how long locks are held, spinning. Processes that it forks meanwhile are \
 watched, too, and as long as they run; those that it has already are not. One that executes another program is watched up to then.
 
-FILE may be `-`, standard output, except of --trace.
+The report goes to standard output. FILE may be `-`, too, except of --trace: the report then goes to standard error.
 
 Exit status: 0, or 125 if `unc` failed. The report is the one of `unc run`; `unc help terms` explains its words.";
 

@@ -52,6 +52,9 @@ pub(crate) enum Command {
 impl Command {
     /// Runs the command and returns its documented exit status.
     pub(crate) fn execute(self) -> ExitCode {
+        if matches!(self, Command::Run(_) | Command::Attach(_)) {
+            uncontended_sys::limits::exit_with(125);
+        }
         match self {
             Command::Run(arguments) => arguments.execute(),
             Command::Attach(arguments) => arguments.execute(),

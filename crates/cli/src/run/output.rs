@@ -2,8 +2,9 @@
 //!
 //! # Contract
 //! An unwritable file is reported before the program runs. An existing file keeps its content until the new content is
-//! written; a file created by [`Output::open`] is removed if nothing was ever written to it. `-` is standard output. A
-//! regular file is replaced as a whole, so who reads it while the program runs finds a whole report.
+//! written; a file created by [`Output::open`] is removed if nothing was ever written to it as a whole. `-` is standard
+//! output. A regular file is replaced as a whole, so who reads it while the program runs finds a whole report. What is
+//! written is under the name that was given, also if the file of that name was moved or deleted meanwhile.
 
 use crate::files::{named, unless_closed, why};
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -18,8 +19,12 @@ pub(crate) struct Output {
     path: PathBuf,
     /// None for standard output.
     file: Option<File>,
+    /// Whether we have made the file, and not filled it yet.
     untouched: bool,
 }
+
+/// Why a file was not written, and what became of it.
+type Unwritten = (io::Error, &'static str);
 
 impl Output {
     /// Opens `path` for writing.
@@ -27,10 +32,10 @@ impl Output {
         if path == Path::new("-") {
             return Ok(Output { path: path.to_owned(), file: None, untouched: false });
         }
-        let existed = path.exists();
-        let mut options = OpenOptions::new();
-        match options.write(true).create(true).truncate(false).open(path) {
-            Ok(file) => Ok(Output { path: path.to_owned(), file: Some(file), untouched: !existed }),
+        match open(path) {
+            Ok((file, untouched)) => {
+                Ok(Output { path: path.to_owned(), file: Some(file), untouched })
+            }
             Err(error) => Err(Failure::new(
                 format!(
                     "{} cannot be written: {}; nothing was started",
@@ -44,17 +49,39 @@ impl Output {
 
     /// Writes the parts of `content`, in order, as the whole file, in place of what was written before.
     pub(crate) fn write(&mut self, content: &[&[u8]]) -> Result<(), Failure> {
-        self.untouched = false;
-        let outcome = match self.fresh() {
+        let outcome = self.find().and_then(|()| match self.fresh() {
             Some((draft, file)) => self.exchange(&draft, file, content),
-            None => self.rewrite(content).map_err(|error| (error, "this file is incomplete")),
-        };
+            None => self.rewrite(content),
+        });
+        self.untouched &= outcome.is_err();
         outcome.map_err(|(error, state)| {
+            let state = if self.untouched { "no such file is left" } else { state };
             Failure::new(
                 format!("{} could not be written: {}", named(&self.path), why(&error)),
                 format!("{state}; nothing else is affected"),
             )
         })
+    }
+
+    /// Whether the file that is open is the one of that name.
+    fn is_there(&self) -> bool {
+        let is = |file: Metadata, path: Metadata| {
+            !file.is_file() || (file.dev(), file.ino()) == (path.dev(), path.ino())
+        };
+        let open = self.file.as_ref().map(File::metadata);
+        open.is_none_or(|open| {
+            open.is_ok_and(|open| fs::metadata(&self.path).is_ok_and(|path| is(open, path)))
+        })
+    }
+
+    /// Makes the file again that was moved or deleted.
+    fn find(&mut self) -> Result<(), Unwritten> {
+        if !self.is_there() {
+            let (file, untouched) = open(&self.path)
+                .map_err(|error| (error, "the file was moved or deleted meanwhile"))?;
+            (self.file, self.untouched) = (Some(file), untouched);
+        }
+        Ok(())
     }
 
     /// A fresh file next to this one, to take its place: of the same owner and permissions. None if it must be written
@@ -81,7 +108,7 @@ impl Output {
         draft: &Path,
         mut file: File,
         content: &[&[u8]],
-    ) -> Result<(), (io::Error, &'static str)> {
+    ) -> Result<(), Unwritten> {
         let written = content.iter().try_for_each(|part| file.write_all(part));
         let placed = written.and_then(|()| fs::rename(draft, &self.path));
         if placed.is_ok() {
@@ -92,25 +119,37 @@ impl Output {
         placed.map_err(|error| (error, "it has what it had before"))
     }
 
-    fn rewrite(&mut self, content: &[&[u8]]) -> io::Result<()> {
+    /// Writes the file where it is. A part of a report would be taken for one, so none is left in a file.
+    fn rewrite(&mut self, content: &[&[u8]]) -> Result<(), Unwritten> {
+        const INCOMPLETE: &str = "it is incomplete";
         let Some(file) = &mut self.file else {
-            return unless_closed(std::io::stdout().write_all(&content.concat()));
+            let written = unless_closed(std::io::stdout().write_all(&content.concat()));
+            return written.map_err(|error| (error, INCOMPLETE));
         };
-        if file.metadata()?.is_file() {
-            file.set_len(0)?;
-            file.rewind()?;
-        }
-        for part in content {
-            file.write_all(part)?;
-        }
-        file.flush()
+        let is_file = file.metadata().is_ok_and(|facts| facts.is_file());
+        let emptied = |file: &mut File| file.set_len(0).and_then(|()| file.rewind());
+        let begun = if is_file { emptied(file) } else { Ok(()) };
+        let written = begun
+            .and_then(|()| content.iter().try_for_each(|part| file.write_all(part)))
+            .and_then(|()| file.flush());
+        written.map_err(|error| match is_file && emptied(file).is_ok() {
+            true => (error, "it is empty now"),
+            false => (error, INCOMPLETE),
+        })
     }
+}
+
+/// Opens the file at `path`, and whether it was not there.
+fn open(path: &Path) -> io::Result<(File, bool)> {
+    let existed = path.exists();
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    Ok((file, !existed))
 }
 
 impl Drop for Output {
     fn drop(&mut self) {
-        if self.untouched {
-            // If another process removed the file meanwhile, that is fine too.
+        if self.untouched && self.is_there() {
+            // If another process removes the file meanwhile, that is fine too.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -165,6 +204,28 @@ mod tests {
         std::fs::hard_link(&real, &other).unwrap();
         Output::open(&real).unwrap().write(&[b"two"]).unwrap();
         assert_eq!([real, link, other].map(|path| std::fs::read(path).unwrap()), [b"two"; 3]);
+    }
+
+    #[test]
+    fn a_file_that_was_moved_or_deleted_is_made_again() {
+        let folder = uncontended_testkit::Folder::new();
+        let [path, moved, link] = ["output", "moved", "link"].map(|name| folder.path().join(name));
+        let mut output = Output::open(&path).unwrap();
+        output.write(&[b"first"]).unwrap();
+        std::fs::rename(&path, &moved).unwrap();
+        output.write(&[b"second"]).unwrap();
+        assert_eq!(
+            [&moved, &path].map(|path| std::fs::read(path).unwrap()),
+            [&b"first"[..], b"second"]
+        );
+        std::os::unix::fs::symlink("output", &link).unwrap();
+        let mut through = Output::open(&link).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        through.write(&[b"third"]).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"third");
+        std::fs::remove_dir_all(folder.path()).unwrap();
+        let failure = through.write(&[b"fourth"]).unwrap_err();
+        assert!(failure.remedy.contains("moved or deleted"), "{failure}");
     }
 
     #[test]

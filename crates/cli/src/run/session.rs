@@ -11,8 +11,9 @@ use super::supervise::{self, Schedule};
 use super::threads::ThreadWatch;
 use super::watches::Watches;
 use crate::attach;
-use crate::console::{Printing, complain};
+use crate::console::{Printing, Stream, complain};
 use crate::emit;
+use crate::limits;
 use crate::run::plan::{Plan, Refusal};
 use crate::symbols::ElfSymbols;
 use crate::view::Opened;
@@ -35,8 +36,8 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let mut outputs = Outputs::open(plan)?;
     let signals =
         Signals::block(&supervise::TAKEN).map_err(|error| own("block signals", &error))?;
-    let mut record =
-        Record::create(plan.kinds(), plan.delay.is_none()).map_err(|error| no_record(&error))?;
+    let mut record = Record::create(plan.kinds(), plan.delay.is_none())
+        .map_err(|error| own("create the memory for the record", &error))?;
     let (library, cost_ns_per_pair) =
         library(plan.kinds()).map_err(|error| own("place the observer", &error))?;
     let mut symbols = symbols(plan, &path);
@@ -48,6 +49,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     refuse_if_ended(&signals)?;
     record.begin().map_err(|error| own("write to the record", &error))?;
     let start = Instant::now();
+    watches.expect(plan);
     let child = spawn(&path, plan, &environment, &signals)?;
     let pid = child.pid();
     if plan.delay.is_none() {
@@ -228,13 +230,18 @@ pub(crate) struct Outputs {
 
 impl Outputs {
     pub(crate) fn open(plan: &Plan) -> Result<Self, Failure> {
+        let attaches = plan.command.is_empty();
+        limits::check(if attaches { limits::FOR_ATTACHING } else { limits::FOR_A_RUN })?;
         if plan.every.is_some() && plan.quiet && !plan.view.is_written() {
             let remedy = "name a file (--report, --json, --html), or leave out --quiet";
             return Err(Failure::new("--every with --quiet has nowhere to report to", remedy));
         }
         let forms = plan.view.open(&[("--trace", plan.trace.as_deref())], &[])?;
         let trace = plan.trace.as_deref().map(Output::open).transpose()?;
-        Ok(Outputs { forms, trace, printing: Printing::default() })
+        // What is attached to has an output of its own.
+        let is_free = attaches && !plan.view.takes_stdout();
+        let stream = if is_free { Stream::Output } else { Stream::Error };
+        Ok(Outputs { forms, trace, printing: Printing::on(stream) })
     }
 }
 
@@ -263,20 +270,12 @@ fn refusal(name: &OsStr, missing: &Missing) -> Refusal {
     }
 }
 
-fn no_record(error: &std::io::Error) -> Refusal {
-    let remedy = match error.kind() {
-        std::io::ErrorKind::FileTooLarge => "raise `ulimit -f`: the file size limit applies to it",
-        _ => "",
-    };
-    Failure::new(format!("could not create the memory for the record: {error}"), remedy).into()
-}
-
 fn unreadable(error: std::io::Error) -> Failure {
     own("read the record", &error).failure
 }
 
 fn own(what: &str, error: &std::io::Error) -> Refusal {
-    Failure::new(format!("could not {what}: {error}"), "").into()
+    limits::could_not(what, error).into()
 }
 
 fn nanoseconds(duration: Duration) -> u64 {
@@ -341,6 +340,8 @@ fn spawn(
         other => other,
     };
     started.map_err(|error| match error.kind() {
+        // Of the fork: an executed file has no such limits.
+        _ if limits::remedy(&error).is_some() => own("start the program", &error),
         std::io::ErrorKind::NotFound => Refusal {
             failure: Failure::new(format!("{name}: its interpreter or loader was not found"), ""),
             status: 127,

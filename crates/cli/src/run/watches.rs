@@ -48,6 +48,13 @@ impl Watches {
         Ok(Watches { futexes, spans, outside, openmp_unseen, has_begun: false })
     }
 
+    /// The program is started next.
+    pub(crate) fn expect(&mut self, plan: &Plan) {
+        if let Some(outside) = self.outside.as_mut().filter(|_| plan.delay.is_none()) {
+            outside.expect();
+        }
+    }
+
     /// Recording of the process `pid` begins: from outside, if that is the way.
     pub(crate) fn begin(&mut self, pid: u32) {
         self.has_begun = true;

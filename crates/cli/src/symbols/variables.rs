@@ -1,4 +1,8 @@
 //! The variables of a module that stay where they are, by their symbols.
+//!
+//! # Contract
+//! A word in a table of C++'s standard library has no name: atomics, barriers and latches anywhere wait for its words,
+//! and which one it was for is not known.
 
 use super::find;
 use super::wanted::Wanted;
@@ -32,11 +36,19 @@ impl Variables {
         let (begin, size, name) = self.0[..after].last()?;
         let offset = address - begin;
         let name = find::demangled(without_number(name));
-        (offset < *size).then(|| match offset {
+        let is_known = offset < *size && !is_librarys(&name);
+        is_known.then(|| match offset {
             0 => name,
             _ => format!("{name}+{offset:#x}"),
         })
     }
+}
+
+/// Whether a variable is the C++ library's own: of libstdc++, libc++ or Boost's atomics.
+fn is_librarys(name: &str) -> bool {
+    const OWN: [&str; 5] =
+        ["std::__", "__gnu_internal::", "__gnu_cxx::", "__libcpp_", "boost::atomics::"];
+    OWN.iter().any(|own| name.starts_with(own))
 }
 
 /// The name of a variable inside a function, to which the compiler adds a number.
@@ -61,6 +73,18 @@ mod tests {
         assert_eq!(at(16).as_deref(), Some("pool"));
         assert_eq!(at(55).as_deref(), Some("pool+0x27"));
         assert_eq!([at(64).as_deref(), at(80).as_deref()], [Some("lock"), Some("app::LOCK")]);
+    }
+
+    #[test]
+    fn tables_of_the_cpp_library_have_no_name() {
+        let names = [
+            "_ZZNSt8__detail18__waiter_pool_base6_S_forEPKvE3__w",
+            "_ZNSt3__1L25__libcpp_contention_tableE",
+            "_ZL25__libcpp_contention_table",
+            "_ZN3std2io5stdio6STDOUT17h0123456789abcdefE",
+        ];
+        let named = |name: &str| Variables(vec![(16, 64, name.to_owned())]).at(16);
+        assert_eq!(names.map(named), [None, None, None, Some("std::io::stdio::STDOUT".to_owned())]);
     }
 
     #[test]

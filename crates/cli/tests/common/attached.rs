@@ -16,6 +16,8 @@ pub(crate) fn attach(test: &str, pid: &str, flags: &[&str]) -> Option<(Child, St
     if first.contains("watching") {
         // The rest of what it says is read aside, so that it is never blocked.
         std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
+        let mut report = child.stdout.take().unwrap();
+        std::thread::spawn(move || std::io::copy(&mut report, &mut std::io::sink()));
         return Some((child, first));
     }
     let refused =

@@ -50,7 +50,7 @@ fn accounted(record: &Record<'_>, wall_ns: u64) -> Accounted {
     let mut accounted = Accounted::new();
     for image in &record.processes {
         for thread in &image.threads {
-            let still = threads::unfinished_ns(record, thread, wall_ns);
+            let still = threads::unfinished_ns(record, image, thread, wall_ns);
             let known = accounted.entry((image.pid, thread.tid)).or_default();
             *known = sum([*known, record.ns(thread.waited), record.ns(thread.joined), still]);
         }

@@ -6,9 +6,8 @@ use super::distribution::Bucket;
 use super::joined::Joined;
 use super::nature::Nature;
 use super::stacks::Stacks;
-use super::taken::Taken;
 use super::times::{Longest, Times};
-use super::{permits, posters};
+use super::{permits, posters, threads};
 use crate::run::{
     Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Keeper, Kind, Like, Lock, Moment, Span,
     Summed, TimedOut, Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
@@ -88,7 +87,9 @@ pub(super) fn rows(
         let pids = if processes.is_empty() { &own[..] } else { &processes };
         stacks.is_shared = pids.len() > 1;
         let is_apart = joined.is_apart(lock);
-        let scale = Scale { record, wall_ns, pids, is_apart };
+        let is_own = processes.is_empty();
+        let ended_ns = if is_own { threads::ended_ns(record, image, wall_ns) } else { wall_ns };
+        let scale = Scale { record, wall_ns, ended_ns, pids, is_apart };
         let variable = stacks.variable(lock.address);
         let (mut lock, followed) = scale.row(lock, &cells, sites, stacks);
         stacks.is_shared = false;
@@ -186,6 +187,8 @@ fn takers(cells: &Cells<'_>) -> u32 {
 struct Scale<'a> {
     record: &'a Record<'a>,
     wall_ns: u64,
+    /// When its process ended, or the run.
+    ended_ns: u64,
     /// The processes whose threads use the lock.
     pids: &'a [u32],
     /// Whether others may use it too.
@@ -345,11 +348,8 @@ impl Scale<'_> {
         }
         let threads = cells.iter().map(|&(thread, _)| thread);
         let total = (total_ns, |ticks| self.ns(ticks));
-        if !of_futexes {
-            return permits::divide(lock.unit, threads, total, sites, stacks);
-        }
-        let taken = Taken::new(lock.unit, threads.clone())?;
-        Some(permits::among(taken.holds(), lock.unit, threads, total, sites, stacks).0)
+        let divide = if of_futexes { permits::of_futexes } else { permits::divide };
+        divide(lock.unit, threads, total, sites, stacks)
     }
 
     fn divide(
@@ -399,7 +399,8 @@ impl Scale<'_> {
         lost.map(ns).reduce(TimedOut::and)
     }
 
-    /// The waits in progress when the record ends. The holder is known for locks that one thread holds at a time.
+    /// The waits in progress when the process or the record ends. The holder is known for locks that one thread holds
+    /// at a time.
     fn unfinished(
         self,
         kind: Kind,
@@ -407,7 +408,7 @@ impl Scale<'_> {
         lock: &LockRecord,
         cells: &Cells<'_>,
     ) -> Option<Unfinished> {
-        let for_ns = |since: u64| Some(self.wall_ns.saturating_sub(self.since_start(since)?));
+        let for_ns = |since: u64| Some(self.ended_ns.saturating_sub(self.since_start(since)?));
         let waits = lock.waiting.iter().filter_map(|&arrival| for_ns(arrival));
         let longest = waits.clone().max()?;
         let held = cells.iter().filter_map(|(thread, cell)| Some((thread, cell.held_since?)));

@@ -105,7 +105,7 @@ fn losses(seen: &SeenFacts) -> Vec<String> {
     if seen.woken_by_others > 0 {
         let waits = count(seen.woken_by_others);
         lost.push(format!(
-            "Waits that a thread of another process ended, whose code is not known: {waits}."
+            "Waits that a thread of a process which is not watched ended, by code that is not known: {waits}."
         ));
     }
     lost

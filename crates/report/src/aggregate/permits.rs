@@ -10,6 +10,7 @@
 
 use super::blame::{Division, Held, Sites, held_in_parts};
 use super::stacks::Stacks;
+use super::taken::Taken;
 use super::waiting::{Waiting, times};
 use std::collections::BTreeMap;
 use uncontended_trace::reader::{LoggedRecord, ThreadRecord};
@@ -34,9 +35,21 @@ pub(super) fn divide<'t>(
     Some(division).filter(|_| covered >= MOSTLY)
 }
 
+/// The same of a semaphore that is made of futexes; none if one thread has it at a time.
+pub(super) fn of_futexes<'t>(
+    lock: u32,
+    threads: impl Iterator<Item = &'t ThreadRecord> + Clone,
+    total: Total<impl Fn(u64) -> u64>,
+    sites: &Sites,
+    stacks: &mut Stacks<'_>,
+) -> Option<Division> {
+    let taken = Taken::new(lock, threads.clone())?;
+    Some(among(taken.holds(), lock, threads, total, sites, stacks).0)
+}
+
 /// Divides the waiting of a row among `holds`, of which at least `permits` last at a time; with the share of it
 /// that these are to blame for.
-pub(super) fn among<'t>(
+fn among<'t>(
     (holds, permits): (&[LoggedRecord], u64),
     lock: u32,
     threads: impl Iterator<Item = &'t ThreadRecord> + Clone,

@@ -28,7 +28,7 @@ pub(super) fn rows(
         let thread = threads.entry(seen.tid).or_insert_with(unsampled);
         complete(thread, record, seen);
         thread.lived_ns = lived_ns(record, image, seen, facts.wall_ns);
-        let unfinished_ns = unfinished_ns(record, seen, facts.wall_ns);
+        let unfinished_ns = unfinished_ns(record, image, seen, facts.wall_ns);
         thread.other_wait_ns = other_wait_ns(thread, unfinished_ns);
         thread.unfinished_wait_ns = Some(unfinished_ns).filter(|&ns| ns > 0);
         if let Some(wants) = seen.wants.filter(|_| unfinished_ns > 0) {
@@ -57,7 +57,7 @@ pub(super) fn hung(record: &Record<'_>, image: &ProcessRecord, facts: &Facts) ->
     if alive.clone().any(|thread| thread.wants.is_none_or(|wants| wants.has_deadline)) {
         return None;
     }
-    let waited = alive.map(|thread| unfinished_ns(record, thread, wall_ns));
+    let waited = alive.map(|thread| unfinished_ns(record, image, thread, wall_ns));
     let waited: Vec<u64> = waited.collect();
     let since_ns = waited.iter().copied().min().filter(|&ns| ns > 0 && image.end_ticks == 0)?;
     Some(Hung { threads: waited.len() as u64, since_ns })
@@ -123,16 +123,30 @@ fn lived_ns(
 ) -> Option<u64> {
     let is_main = thread.tid == image.pid;
     let start_ticks = if is_main { image.start_ticks } else { thread.start_ticks };
-    let ends = [thread.end_ticks, image.end_ticks].into_iter().find(|&ticks| ticks != 0);
-    let end_ns = ends.map_or(wall_ns, |ticks| record.ns_at(ticks).min(wall_ns));
+    let end_ns = match thread.end_ticks {
+        0 => ended_ns(record, image, wall_ns),
+        ticks => record.ns_at(ticks).min(wall_ns),
+    };
     (start_ticks != 0).then(|| end_ns.saturating_sub(record.ns_at(start_ticks)))
 }
 
-/// How long a wait had lasted that was in progress at the end.
-pub(super) fn unfinished_ns(record: &Record<'_>, thread: &ThreadRecord, wall_ns: u64) -> u64 {
+/// When the process ended or, if that was not seen, the run.
+pub(super) fn ended_ns(record: &Record<'_>, image: &ProcessRecord, wall_ns: u64) -> u64 {
+    let ended = Some(image.end_ticks).filter(|&ticks| ticks != 0);
+    ended.map_or(wall_ns, |ticks| record.ns_at(ticks).min(wall_ns))
+}
+
+/// How long a wait had lasted that was in progress at the end of `image`.
+pub(super) fn unfinished_ns(
+    record: &Record<'_>,
+    image: &ProcessRecord,
+    thread: &ThreadRecord,
+    wall_ns: u64,
+) -> u64 {
     let slept = thread.asleep_since.filter(|_| thread.end_ticks == 0);
     let since = slept.and_then(|since| since.checked_sub(record.start_ticks));
-    since.map_or(0, |ticks| wall_ns.saturating_sub(record.ns(ticks)))
+    let ended_ns = ended_ns(record, image, wall_ns);
+    since.map_or(0, |ticks| ended_ns.saturating_sub(record.ns(ticks)))
 }
 
 /// What is left of the life of `thread`. A wait may contain time on a CPU, so it is at least that long.

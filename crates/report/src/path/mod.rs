@@ -61,7 +61,7 @@ pub(crate) struct Wait {
     pub(crate) by_stack: u32,
     /// The part of it during which the lock was free.
     pub(crate) free: u64,
-    /// Whether it was for a lock: whoever has it keeps others out, but need not come before them.
+    /// Whether it was for a lock: the thread that has it keeps others out, but need not come before them.
     pub(crate) excludes: bool,
 }
 

@@ -2,10 +2,10 @@
 //!
 //! # Contract
 //! [`Replay`] runs the threads again: each does its own work for as long as recorded, and takes the locks that it took,
-//! first come, first served; a thread that finds one free takes it, also while another is being woken for it. What it
-//! waited for otherwise comes when the thread that ended the wait has got there. Holds that no thread waited for are not
-//! in the record, and block none. The gain is the difference between two such runs, with and without the holds of some
-//! code, as a share of the former: an estimate, since the replay knows nothing of the number of CPUs.
+//! first come, first served; a thread that finds one free takes it, also while another is being woken for it. Another
+//! wait ends when the thread that ended it has got there. Holds that no thread waited for are not in the record, and
+//! block none. The gain is the difference between two such runs, with and without the holds of some code, as a share of
+//! the former: an estimate, since the replay knows nothing of the number of CPUs.
 //! # Evidence
 //! `tests.rs`: the same as a simulation of the threads' plans.
 

@@ -4,8 +4,8 @@
 //! A lane is a ring of one producer ([`spsc`]), so a push needs no atomic read-modify-write and competes with no other
 //! producer, for room either. The values of one producer come out in the order in which it pushed them; between
 //! producers there is no order. The consumer takes up to [`QUANTUM`] values in a row from one lane, then continues with
-//! the next, so a value waits for at most that many of each other lane. Where one order of all values matters, or room that
-//! all producers share, use [`mpsc`](crate::mpsc).
+//! the next, so a value waits for at most that many of each other lane. Where one order of all values matters, or room
+//! that all producers share, use [`mpsc`](crate::mpsc).
 //!
 //! The number of lanes is fixed, and with it the memory. [`Producer::try_clone`] hands out a free lane; a producer that
 //! is dropped gives its lane back, with the values in it, to the next one.

@@ -1,0 +1,162 @@
+//! `unc attach` to processes that wait for each other: forked ones, and different programs.
+
+mod common;
+use common::attached::{attach, json, row, unseen, watched};
+use common::{Folder, compile};
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+/// A mutex for several processes in `argv[1]`, or in memory that is shared with forked ones. Of two workers, the first
+/// holds it for long: processes forked for it or, with a second argument, this one is that worker.
+const WORKERS: &str = r#"
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t *lock;
+__attribute__((noinline)) static void serve_long(void) {
+    pthread_mutex_lock(lock);
+    usleep(5000);
+    pthread_mutex_unlock(lock);
+    __asm__ volatile("");
+}
+__attribute__((noinline)) static void serve_short(void) {
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    __asm__ volatile("");
+}
+static void work(int which) {
+    for (int i = 0; i < 80; i++)
+        if (which == 0) { serve_long(); usleep(1000); }
+        else for (int k = 0; k < 30; k++) { serve_short(); usleep(100); }
+}
+int main(int count, char **words) {
+    int file = count > 1 ? open(words[1], O_RDWR) : -1;
+    lock = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | (count > 1 ? 0 : MAP_ANONYMOUS), file, 0);
+    if (lock == MAP_FAILED) return 1;
+    if (count < 3 || words[2][0] == '0') {
+        pthread_mutexattr_t shared;
+        pthread_mutexattr_init(&shared);
+        pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+        pthread_mutex_init(lock, &shared);
+    }
+    printf("%#lx\n", (uintptr_t)lock);
+    fflush(stdout);
+    getchar();
+    if (count > 2) { work(words[2][0] - '0'); return 0; }
+    for (int i = 0; i < 2; i++) if (fork() == 0) { work(i); _exit(0); }
+    while (wait(NULL) > 0) {}
+    return 0;
+}
+"#;
+
+/// That nearly all waiting at the one row with many waits is for `serve_long`, of the module `module`.
+fn check_blame(report: &Value, module: &str) {
+    let processes = report["processes"].as_array().unwrap().iter();
+    let mut locks = processes.flat_map(|process| process["locks"].as_array().unwrap());
+    let is_busy = |lock: &&Value| lock["wait_ns"]["count"].as_u64() >= Some(40);
+    let lock = locks.find(is_busy).unwrap_or_else(|| panic!("{report:#}"));
+    assert_eq!(lock["waited_in"][0]["site"]["function"], "serve_short", "{lock:#}");
+    let ended = &lock["ended_by"][0];
+    assert_eq!(ended["site"]["function"], "serve_long", "{lock:#}");
+    assert!(ended["site"]["module"].as_str().unwrap().ends_with(module), "{lock:#}");
+    assert!(ended["share"].as_f64() >= Some(0.9), "{lock:#}");
+    let said = unseen(report).join(" ");
+    assert!(!said.contains("which is not watched ended"), "{said}");
+}
+
+#[test]
+fn forked_workers_are_blamed_by_their_code() {
+    let test = "forked_workers_are_blamed_by_their_code";
+    let folder = Folder::new();
+    let program = compile(&folder, WORKERS, &["-O1"]).expect("a C compiler");
+    let Some(seen) = watched(test, &folder, Command::new(&program), &[]) else { return };
+    assert_eq!(seen.status, Some(0));
+    check_blame(&seen.report, &program);
+}
+
+/// Two programs that are loaded at different places, or at one: each is named by its own file.
+#[test]
+fn another_program_is_blamed_by_its_code() {
+    let test = "another_program_is_blamed_by_its_code";
+    for flags in [&["-O1"][..], &["-O1", "-no-pie"]] {
+        let (folder, memory) = (Folder::new(), Folder::new());
+        let program = compile(&folder, WORKERS, flags).expect("a C compiler");
+        let other = folder.file("other");
+        std::fs::copy(&program, &other).unwrap();
+        let shared = memory.file("shared");
+        std::fs::write(&shared, [0; 4096]).unwrap();
+        let mut all = [started(&other, &[&shared, "0"]), started(&program, &[&shared, "1"])];
+        let [pid, second] = all.each_ref().map(|child| child.id().to_string());
+        let path = folder.file("seen.json");
+        let attached = attach(test, &pid, &["--json", &path, &second]);
+        all.iter_mut().for_each(|child| drop(child.stdin.take()));
+        assert!(all.iter_mut().all(|child| child.wait().unwrap().success()));
+        let Some((mut unc, _)) = attached else { return };
+        assert!(unc.wait().unwrap().success());
+        check_blame(&json(&path), "other");
+    }
+}
+
+/// A program that has said its line.
+fn started(program: &str, words: &[&str]) -> Child {
+    let mut command = Command::new(program);
+    command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("0x"), "{line}");
+    child
+}
+
+/// A robust mutex whose holder, a forked process, exits with it.
+const ROBUST: &str = r#"
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t *lock;
+__attribute__((noinline)) static void hold_and_exit(void) {
+    pthread_mutex_lock(lock);
+    usleep(150000);
+    _exit(0);
+}
+int main(void) {
+    lock = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_mutexattr_t robust;
+    pthread_mutexattr_init(&robust);
+    pthread_mutexattr_setpshared(&robust, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(lock, &robust);
+    printf("%#lx\n", (uintptr_t)lock);
+    fflush(stdout);
+    getchar();
+    for (int i = 0; i < 3; i++) {
+        if (fork() == 0) hold_and_exit();
+        usleep(50000);
+        pthread_mutex_lock(lock);
+        pthread_mutex_consistent(lock);
+        pthread_mutex_unlock(lock);
+        wait(NULL);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn a_holder_that_exits_in_another_process_is_blamed() {
+    let test = "a_holder_that_exits_in_another_process_is_blamed";
+    let folder = Folder::new();
+    let program = compile(&folder, ROBUST, &["-O1"]).expect("a C compiler");
+    let Some(seen) = watched(test, &folder, Command::new(&program), &[]) else { return };
+    let lock = row(&seen.report, &seen.words[0]);
+    assert_eq!(lock["wait_ns"]["count"], 3, "{lock:#}");
+    assert_eq!(lock["ended_by"][0]["site"]["function"], "hold_and_exit", "{lock:#}");
+    assert!(lock["ended_by"][0]["share"].as_f64() >= Some(0.99), "{lock:#}");
+}
