@@ -88,8 +88,17 @@ fn little(report: &RunReport) -> String {
     }
     let share = wait_ns as f64 / lived_ns(report, is_lock).max(1) as f64;
     let said = if share < MATERIAL_SHARE { "Little to gain from locks" } else { "No finding" };
-    format!("{said}: waiting for locks is {} of the threads' time", percent(share))
+    // Threads that take turns by a condition may look as if they waited for work.
+    let is_other = |lock: &Lock| !lock.class.is_caused_by_holders() && lock.wait_ns.is_some();
+    let other = waited_ns(report, is_other) as f64 / lived_ns(report, is_other).max(1) as f64;
+    let other =
+        (other >= MUCH).then(|| format!("; for work, a turn or an event, {}", percent(other)));
+    let other = other.unwrap_or_default();
+    format!("{said}: waiting for locks is {} of the threads' time{other}", percent(share))
 }
+
+/// Waiting for other things than locks is said if it is at least this share of the threads' time.
+const MUCH: f64 = 0.2;
 
 /// The time of all threads of the processes that have such locks.
 fn lived_ns(report: &RunReport, is: impl Fn(&Lock) -> bool) -> u64 {

@@ -51,6 +51,11 @@ fn the_first_line_says_what_there_is_to_gain() {
     let words = "Little to gain from locks: waiting for locks is 0.400 % of the threads' time";
     assert_eq!(summary(&little), words);
     assert!(run_page(&little).contains(&format!("<p class=\"lead\">{words}.</p>")));
+    let mut turns = of(MS, 40, RankedBy::Wait, Some(40 * MS));
+    let wait_ns = times(&[3_000 * MS]);
+    let class = Class::Queue;
+    turns.processes[0].locks.push(Lock { wait_ns, class, ..lock(2, Kind::Condition, "turn") });
+    assert_eq!(summary(&turns), format!("{words}; for work, a turn or an event, 30.0 %"));
     let mut none = run(&["program"]);
     none.processes = vec![process(1, vec![lock(1, Kind::Mutex, "calm")], vec![])];
     assert_eq!(
