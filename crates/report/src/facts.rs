@@ -212,8 +212,11 @@ pub struct FutexFacts {
     pub waits: u64,
     /// Their total time.
     pub total_ns: u64,
-    /// Waits that came too fast to follow.
+    /// Events that came too fast to follow.
     pub lost: u64,
+    /// Whether programs of others ran at the same events, which may have kept some of them.
+    #[serde(default)]
+    pub disturbed: bool,
     /// The longest call sites, longest first.
     pub sites: Vec<FutexSite>,
     /// The same by thread.

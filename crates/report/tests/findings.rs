@@ -519,8 +519,11 @@ fn unseen_waiting_is_the_first_finding() {
         let frames = |names: [&str; 3]| names.map(|name| frame(name, "a.c", 7)).to_vec();
         let site = |names, total_ns| FutexSite { stack: frames(names), waits: 9, total_ns };
         report.coverage.futex_share_unaccounted = share;
+        report.coverage.futex_wait_ns = Some(total_ns + 12 * MS);
         report.coverage.futex_sites = vec![
-            site(["__lll_lock_wait_private", "_int_free", "drop"], total_ns),
+            site(["beyond", "three", "sites"], 4_000 * MS),
+            site(["__lll_lock_wait_private", "_int_free", "drop"], total_ns - 8 * MS),
+            site(["__lll_lock_wait_private", "_int_malloc", "push"], 8 * MS),
             site(["__lll_lock_wait_private", "fflush", "log_line"], 4 * MS),
             FutexSite {
                 stack: vec![
@@ -530,7 +533,6 @@ fn unseen_waiting_is_the_first_finding() {
                 ],
                 ..site(["", "", ""], 4 * MS)
             },
-            site(["beyond", "three", "sites"], 4 * MS),
         ];
         find(&report)
     };

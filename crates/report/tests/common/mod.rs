@@ -33,6 +33,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
             symbols_mismatch: vec![],
             degraded: None,
             futex_share_unaccounted: None,
+            futex_wait_ns: None,
             futex_sites: vec![],
             more: BTreeMap::new(),
         },
