@@ -95,6 +95,33 @@ fn programs_that_record_are_not_told_of() {
     assert_eq!(coverage["nothing_seen"], Value::Null);
 }
 
+#[test]
+fn waits_for_threads_without_locks_are_seen() {
+    let folder = Folder::new();
+    let source = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static void *works(void *unused) { usleep(150000); return unused; }
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, works, NULL);
+    pthread_join(thread, NULL);
+    puts("done");
+    return 0;
+}
+"#;
+    let program = compile(&folder, source, &[]).expect("a C compiler");
+    let (report, output) = report(&[], &[&program]);
+    assert!(nothing_seen(&report["coverage"]).contains("waited for others' ends"), "{report:#}");
+    let process = &report["processes"][0];
+    let [join] = &process["joins"].as_array().unwrap()[..] else { panic!("{process:#}") };
+    assert_eq!((&join["tid"], &join["body"]["function"]), (&process["pid"], &"works".into()));
+    assert!(join["wait_ns"].as_u64() >= Some(100_000_000), "{join}");
+    let text = common::stderr(&output);
+    assert!(text.contains("Longest wait for a thread's end: 1"), "{text}");
+}
+
 /// Four threads in one arena of glibc's allocator, and a lock that is seen.
 const ARENA: &str = r#"
 #include <malloc.h>

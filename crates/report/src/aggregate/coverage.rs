@@ -347,6 +347,9 @@ fn nothing_seen(
     if !not_recording.is_empty() || facts.other_users > 0 {
         return Some("Nothing was seen: the observed processes took no lock, and other processes did not record.".into());
     }
+    if processes.iter().any(|process| !process.joins.is_empty()) {
+        return Some("No lock was seen: the program called none of the C library's lock functions; its threads waited for others' ends, and in other ways, if at all.".into());
+    }
     let threads = processes.iter().map(|process| process.threads.len()).max().unwrap_or(0);
     let pids: HashSet<u32> = processes.iter().map(|process| process.pid).collect();
     Some(if threads > 1 {
