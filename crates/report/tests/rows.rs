@@ -132,6 +132,7 @@ fn a_lock_matches_by_all_its_words() {
             held_by: vec![Blamed { stack: vec![], ..blamed("evict", MS, 0.5) }],
             ended_by: vec![Blamed { stack: vec![], ..blamed("refill", MS, 0.5) }],
             waited_in: vec![waited],
+            variable: Some("handed+0x40".into()),
             ..lock(9, Kind::Spin, "other")
         });
         report
@@ -156,13 +157,24 @@ fn a_lock_matches_by_all_its_words() {
     }
     assert_eq!(kept("*"), [1, 9]);
     assert_eq!(kept("#*"), [1, 9]);
-    for pattern in ["other", "evict", "refill", "look_up", "cache.c"] {
+    for pattern in [
+        "other",
+        "evict",
+        "refill",
+        "look_up",
+        "cache.c",
+        "handed",
+        "(handed+0x40)",
+        "#9 (handed+0x40)",
+        "look_up cache.c:3",
+    ] {
         assert_eq!(kept(pattern), [9], "{pattern}");
     }
     assert_eq!(kept("contention"), [1, 9]);
     for (pattern, remedy) in [
         ("queue_isnert", "did you mean 'queue_insert'?"),
         ("Mutex", "did you mean 'mutex'?"),
+        ("hadned+0x40", "did you mean 'handed+0x40'?"),
         (
             "nothing of the kind",
             "locks of this run: #1 queue_insert sort.c:3301, #9 other sort.c:3309",
