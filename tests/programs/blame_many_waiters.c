@@ -31,6 +31,7 @@ int main(int count, char **arguments) {
     hold_all(waiters);
     for (int i = 0; i < waiters; i++) pthread_join(threads[i], NULL);
     expect("mutex", &m, "blocked = %d", waiters);
+    expect("mutex", &m, "waiters = %d", waiters);
     expect("mutex", &m, "held_by.0.site.function = hold_all");
     expect("mutex", &m, "held_by.0.holds = 1");
     expect("mutex", &m, "held_by.0.waits = %d", waiters);

@@ -177,6 +177,9 @@ pub struct SpanFact {
 pub struct LoadFacts {
     /// The command line, as given.
     pub command: String,
+    /// The command line that succeeded once the program was ready for it; none if it began at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
     /// Its exit status; 128 + the signal's number if a signal ended it.
     pub exit_status: i32,
     /// From the start of the program to the start of the load.

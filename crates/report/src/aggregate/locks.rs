@@ -90,7 +90,7 @@ pub(super) fn rows(
         let is_apart = joined.is_apart(lock);
         let scale = Scale { record, wall_ns, pids, is_apart };
         let variable = stacks.variable(lock.address);
-        let (mut lock, followed) = scale.row(lock, &cells, sites, stacks);
+        let (mut lock, followed) = scale.row((lock, &cells), sites, stacks);
         stacks.is_shared = false;
         lock.variable = variable;
         lock.keeper = scale.keeper(&lock, &cells);
@@ -222,8 +222,7 @@ impl Scale<'_> {
 
     fn row(
         self,
-        lock: &LockRecord,
-        cells: &Cells<'_>,
+        (lock, cells): (&LockRecord, &Cells<'_>),
         sites: &Sites,
         stacks: &mut Stacks<'_>,
     ) -> (Lock, Vec<Blamed>) {
@@ -270,6 +269,7 @@ impl Scale<'_> {
             timed_out: self.timed_out(cells),
             owner_died: sum(|cell| cell.inherited),
             threads: takers(cells),
+            waiters: sum(|cell| u64::from(cell.blocked > 0)),
             owner_changes: meaning.owner.then(|| sum(|cell| cell.owner_changes)),
             utilisation: hold_ns.as_ref().and_then(|hold| of_wall(hold.total)),
             mean_queue: of_wall(wait.total_ns()),

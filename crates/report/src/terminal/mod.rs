@@ -25,7 +25,7 @@ pub use history::{difference, history};
 pub(crate) use threads::{longest_join, own_switches};
 pub(crate) use worst::{both_ends, cause, lost, member, slept};
 
-use crate::findings::{TRY, none, tried_by};
+use crate::findings::{none, tried_by};
 use crate::inversions::seen;
 use crate::rows;
 use crate::run::{AttachedTo, FutexSite, RunReport, Source};
@@ -279,8 +279,9 @@ fn findings(report: &RunReport, options: &Options, paint: Paint) -> String {
             first = "     ".to_owned();
         }
     }
-    if let Some(command) = tried_by(report) {
-        text.push_str(&format!("{}    {command}\n", wrap(TRY, "  ", options.width)));
+    if let Some(trial) = tried_by(report) {
+        let introduction = wrap(trial.introduction, "  ", options.width);
+        text.push_str(&format!("{introduction}    {}\n", trial.command));
     }
     text
 }
