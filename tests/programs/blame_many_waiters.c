@@ -1,7 +1,7 @@
 /* As many waiters as the argument says wait for one hold, then pass through. The hold costs each of them its length. */
 #include "truth.h"
 
-enum { MOST = 64, HOLD_MS = 20 };
+enum { MOST = 200, HOLD_MS = 20 };
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic pid_t tids[MOST];
 static _Atomic int held;

@@ -419,8 +419,10 @@ fn a_writer_that_gives_up_waited_for_the_reader() {
 
 #[test]
 fn one_hold_costs_each_of_many_waiters() {
-    for waiters in [1, 2, 9, 64] {
-        check_with("blame_many_waiters", &[&waiters.to_string()], 0);
+    for waiters in [1, 2, 9, 64, 200] {
+        let report = check_with("blame_many_waiters", &[&waiters.to_string()], 0);
+        let unknown = much_unknown(&report);
+        assert!(unknown.is_empty(), "{waiters}: {unknown:#?}");
     }
 }
 

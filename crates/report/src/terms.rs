@@ -55,7 +55,7 @@ pub const TERMS: &[Group] = &[
             ("code not recorded", "the hold was seen, but not where it began"),
             (
                 "no known cause",
-                "waiting during which no hold and no idle time was seen: the holder took the lock before recording began, in a process that was not seen, or in a way that is not observed",
+                "waiting during which no hold and no idle time was seen: the holder took the lock before recording began, in a process that was not seen, or in a way that is not observed; or more than 64 threads waited for a read-write lock",
             ),
         ],
     ),
