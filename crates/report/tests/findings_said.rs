@@ -335,7 +335,7 @@ fn advice_comes_with_the_command_that_tests_it() {
     );
     let asks = "'{program} & for i in $(seq 1200); do (nc -z ::1 9000) && break; sleep 0.05; done; (./client";
     assert!(loaded("./client", Some("nc -z ::1 9000")).contains(asks));
-    for nested in ["./client 'a b'", &"x".repeat(150), "two\nlines"] {
+    for nested in ["./client 'a b'", &"x".repeat(240), "two\nlines"] {
         assert_eq!(loaded(nested, None), scripts, "{nested}");
     }
     server.signal = Some(15);

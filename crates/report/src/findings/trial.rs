@@ -15,7 +15,7 @@ use uncontended_figures::text::clean;
 /// A longer command would be most of the finding.
 const LONGEST_COMMAND: usize = 60;
 /// The same of the script that starts a server and its load.
-const LONGEST_SCRIPT: usize = 180;
+const LONGEST_SCRIPT: usize = 280;
 
 /// A command, and what introduces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
