@@ -1,7 +1,7 @@
 /* As many waiters as the argument says wait for one hold, then pass through. The hold costs each of them its length. */
 #include "truth.h"
 
-enum { MOST = 64, HOLD_MS = 20 };
+enum { MOST = 200, HOLD_MS = 20 };
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic pid_t tids[MOST];
 static _Atomic int held;
@@ -31,6 +31,7 @@ int main(int count, char **arguments) {
     hold_all(waiters);
     for (int i = 0; i < waiters; i++) pthread_join(threads[i], NULL);
     expect("mutex", &m, "blocked = %d", waiters);
+    expect("mutex", &m, "waiters = %d", waiters);
     expect("mutex", &m, "held_by.0.site.function = hold_all");
     expect("mutex", &m, "held_by.0.holds = 1");
     expect("mutex", &m, "held_by.0.waits = %d", waiters);

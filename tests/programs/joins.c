@@ -16,11 +16,18 @@ static void *sleeps(void *unused) {
     return unused;
 }
 
+/* It is joined, too, and has the handle of the one before. */
+static void *takes_no_lock(void *unused) {
+    nap_ms(30);
+    return unused;
+}
+
 int main(void) {
     pthread_mutex_lock(&m);
     pthread_mutex_unlock(&m);
     joiner = my_tid();
     pthread_join(start(sleeps, NULL), NULL);
+    pthread_join(start(takes_no_lock, NULL), NULL);
     expect("mutex", &m, "acquisitions = 3");
     expect("mutex", &m, "wait_ns = null");
     return 0;

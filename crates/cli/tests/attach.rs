@@ -117,6 +117,23 @@ impl Turns {
     }
 }
 
+/// A program at the kernel's futex calls can keep them from a run that counts them, so no share is claimed.
+#[test]
+fn a_run_during_which_futexes_are_watched_claims_no_share_of_them() {
+    let folder = Folder::new();
+    let inside = folder.file("inside.json");
+    let turns = Turns::start(&folder, unc_run(&["--quiet", "--json", &inside]), "");
+    let test = "a_run_during_which_futexes_are_watched_claims_no_share_of_them";
+    let attached = attach(test, &turns.pid, &[]);
+    turns.begin();
+    turns.end();
+    let Some((mut child, _)) = attached else { return };
+    child.wait().unwrap();
+    let coverage = &json(&inside)["coverage"];
+    assert_eq!(coverage["futex_share_unaccounted"], Value::Null);
+    assert!(coverage["unseen"].to_string().contains("a BPF program"), "{coverage:#}");
+}
+
 /// The same waits, seen by both: they differ by the time before the first and after the last system call of each.
 #[test]
 fn the_kernel_and_the_preloaded_observer_see_the_same_waits() {

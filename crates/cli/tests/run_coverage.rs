@@ -94,3 +94,83 @@ fn programs_that_record_are_not_told_of() {
     assert_eq!(coverage["not_recording"].as_array().unwrap().len(), 0, "{coverage:#}");
     assert_eq!(coverage["nothing_seen"], Value::Null);
 }
+
+#[test]
+fn waits_for_threads_without_locks_are_seen() {
+    let folder = Folder::new();
+    let source = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static void *works(void *unused) { usleep(150000); return unused; }
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, works, NULL);
+    pthread_join(thread, NULL);
+    puts("done");
+    return 0;
+}
+"#;
+    let program = compile(&folder, source, &[]).expect("a C compiler");
+    let (report, output) = report(&[], &[&program]);
+    assert!(nothing_seen(&report["coverage"]).contains("waited for others' ends"), "{report:#}");
+    let process = &report["processes"][0];
+    let [join] = &process["joins"].as_array().unwrap()[..] else { panic!("{process:#}") };
+    assert_eq!((&join["tid"], &join["body"]["function"]), (&process["pid"], &"works".into()));
+    assert!(join["wait_ns"].as_u64() >= Some(100_000_000), "{join}");
+    let text = common::stderr(&output);
+    assert!(text.contains("Longest wait for a thread's end: 1"), "{text}");
+}
+
+/// Four threads in one arena of glibc's allocator, and a lock that is seen.
+const ARENA: &str = r#"
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *body(void *unused) {
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    for (int i = 0; i < 300000; i++) {
+        void *volatile small = malloc(2000);
+        void *volatile large = malloc(90000);
+        free(small);
+        free(large);
+    }
+    return unused;
+}
+int main(void) {
+    mallopt(M_ARENA_MAX, 1);
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, body, NULL);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    puts("done");
+    return 0;
+}
+"#;
+
+/// Needs root, and that no other program watches futex calls: no share is known otherwise, which is said.
+#[test]
+fn waiting_in_malloc_is_the_first_finding_where_locks_are_seen() {
+    let folder = Folder::new();
+    let program = compile(&folder, ARENA, &[]).expect("a C compiler");
+    let (report, output) = report(&["--quiet"], &[&program]);
+    assert_eq!((status(&output), &report["coverage"]["nothing_seen"]), (0, &Value::Null));
+    let coverage = &report["coverage"];
+    let Some(share) = coverage["futex_share_unaccounted"].as_f64() else {
+        let why = coverage["unseen"].to_string();
+        assert!(why.contains("could not be measured"), "{coverage:#}");
+        return;
+    };
+    let lives = report["processes"][0]["threads"].as_array().unwrap().iter();
+    let lived: f64 = lives.filter_map(|thread| thread["lived_ns"].as_f64()).sum();
+    let unseen = share * coverage["futex_wait_ns"].as_f64().unwrap() / lived;
+    if share <= 0.2 || unseen < 0.05 {
+        return; // The threads hardly met in malloc.
+    }
+    let first = &report["findings"][0];
+    assert_eq!(first["rule"], "unseen", "{report:#}");
+    assert!(first["text"].as_str().unwrap().contains("at glibc's "), "{first:#}");
+    assert!(!coverage["futex_sites"].as_array().unwrap().is_empty());
+}

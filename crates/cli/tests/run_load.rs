@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, report, script, status, stderr, stdout, text, unc_run};
+use common::{Folder, compile, report, script, status, stderr, stdout, text, unc_run};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -86,4 +86,51 @@ fn the_report_goes_to_a_file_instead() {
     assert!(written.starts_with("sh -c 'exit 6'\nwall "), "{written}");
     let output = script(&["--report", "/no/such/folder/file"], "echo started");
     assert_eq!((status(&output), stdout(&output)), (125, String::new()));
+}
+
+/// Two threads that contend until they are stopped, once the file of its argument is there.
+const CONTENDS: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *body(void *unused) {
+    for (;;) {
+        pthread_mutex_lock(&lock);
+        usleep(3000);
+        pthread_mutex_unlock(&lock);
+    }
+    return unused;
+}
+int main(int count, char **arguments) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, body, NULL);
+    if (count > 1) fclose(fopen(arguments[1], "w"));
+    pthread_join(threads[0], NULL);
+}
+"#;
+
+/// The advice on a server can be followed: the command starts it, waits until it is ready, and ends it after the load.
+#[test]
+fn the_command_that_tries_a_change_runs_the_load() {
+    let folder = Folder::new();
+    let program = compile(&folder, CONTENDS, &[]).expect("a C compiler");
+    let inside = std::path::Path::new(&program).parent().unwrap();
+    let flags = ["--load", "sleep 0.2", "--ready", "test -e ready"];
+    let mut run = unc_run(&flags);
+    let output = run.args(["./program", "ready"]).current_dir(inside).output().unwrap();
+    let said = stderr(&output);
+    let command = said.lines().find(|line| line.contains("unc compare"));
+    let command = command.unwrap_or_else(|| panic!("{said}")).trim();
+    assert!(command.contains("CHANGED") && command.contains("(sleep 0.2)"), "{command}");
+    let changed = command.replace("CHANGED", "./program ready");
+    let changed = changed.replace(
+        "unc compare",
+        &format!("{} compare --max-runs 14 --timeout 20s", env!("CARGO_BIN_EXE_unc")),
+    );
+    let mut shell = std::process::Command::new("sh");
+    let tried = shell.args(["-c", &changed]).current_dir(inside).output().unwrap();
+    let verdict = format!("{}{}", stdout(&tried), stderr(&tried));
+    assert!(matches!(status(&tried), 0 | 1 | 3), "{changed}: {verdict}");
+    assert!(verdict.contains("14 pairs") && !verdict.contains("failed"), "{verdict}");
 }

@@ -5,8 +5,9 @@
 //! list the time since the later of a waiter's arrival and the hold's beginning, and [`book`] adds it to the site of
 //! the hold after the unlock. A waiter whose time runs out books the last piece itself ([`last_piece`]), since no
 //! release will. During another part of a wait the lock was free: `Lock::free` sums that time ([`Free`]), and the
-//! waiter takes the difference. The rest is unknown: a holder that was not seen, more waiters than the list has slots,
-//! and the time between the call and the arrival.
+//! waiter takes the difference. The rest is unknown: a holder that was not seen, waiters for a read-write lock beyond
+//! the slots of the list, and the time between the call and the arrival. Of other waiters beyond the slots, a long hold
+//! looks for the arrivals; in a shorter one, each is taken to have waited since it began ([`beyond`]).
 //! # State
 //! `Cell::site` is the stack of the current hold's acquisition. `Cell::caused` lists at most [`SITES`] sites, then as
 //! many by the two inner frames of their stacks alone, as many by the innermost, and one entry for all others. A site
@@ -28,7 +29,9 @@ use crate::site::{Recorder, Row};
 use crate::stacks;
 use crate::waiters;
 use uncontended_atomic::Ordering::{Relaxed, SeqCst};
-use uncontended_trace::layout::{Caused, Cell, Lock, SITES, WAITED, WAITED_SITES, WOKEN_INTO};
+use uncontended_trace::layout::{
+    Caused, Cell, Lock, SITES, WAITED, WAITED_SITES, WOKEN_INTO, WaiterList,
+};
 
 /// What one hold cost the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -108,7 +111,7 @@ fn divided(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64, is_own: bool
         if arrival <= CLAIMED {
             continue;
         }
-        wait = wait.wrapping_add(now.saturating_sub(arrival.max(began)));
+        wait = wait.wrapping_add(meanwhile(arrival, began, now));
         earliest = earliest.min(arrival);
         waits += 1;
         if waits == waiting {
@@ -116,6 +119,10 @@ fn divided(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64, is_own: bool
         }
     }
     let start = if began > 1 { began } else { earliest };
+    if waits < waiting {
+        let (more, count) = beyond(recorder, (lock, list), began, now);
+        (wait, waits) = (wait.wrapping_add(more), waits + count);
+    }
     let length = now.saturating_sub(start);
     let site = cell.site.load(Relaxed);
     let hold = Part { from: start, to: now, by: site };
@@ -136,6 +143,35 @@ fn divided(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64, is_own: bool
         passed_to,
         has_further,
     })
+}
+
+/// What a waiter that came at `arrival` has waited for a hold from `began` to `now`.
+#[inline(always)]
+fn meanwhile(arrival: u64, began: u64, now: u64) -> u64 {
+    now.saturating_sub(arrival.max(began))
+}
+
+/// From this many ticks on, a hold is so long that a look at all threads adds little to it.
+const LONG: u64 = 1 << 20;
+
+/// What a hold from `began` to `now` cost the waiters that the list has no slots for, and how many they are. To look
+/// for their arrivals in every hold would make the queue longer; most of them wait for many holds, and for all of each
+/// but the first.
+#[cold]
+fn beyond(
+    recorder: &Recorder,
+    (lock, list): (&Lock, &WaiterList),
+    began: u64,
+    now: u64,
+) -> (u64, u32) {
+    // SeqCst: keeps the releaser's store of `wanted_at` before this load (I2).
+    let count = list.unplaced.load(SeqCst);
+    let length = now.saturating_sub(began);
+    if count == 0 || (began > 1 && length < LONG) {
+        return (length.wrapping_mul(count.into()), count);
+    }
+    list::unplaced(recorder, lock)
+        .fold((0, 0), |(wait, count), arrival| (wait + meanwhile(arrival, began, now), count + 1))
 }
 
 /// Adds a share to the list of `cell`. The thread must be marked as recording.

@@ -78,18 +78,21 @@ pub(crate) fn earliest(recorder: &Recorder, lock: &Lock) -> Option<u64> {
     if list.unplaced.load(Acquire) == 0 {
         return earliest;
     }
-    let own = unplaced(recorder, recorder.process, lock);
-    let processes = recorder.arena.list::<Process>(&recorder.arena.header().processes);
-    let others = processes.filter(|_| is_joined(lock));
-    let others = others.filter_map(|(_, process)| unplaced(recorder, process, lock));
-    earliest.into_iter().chain(own).chain(others).min()
+    earliest.into_iter().chain(unplaced(recorder, lock)).min()
 }
 
-/// The earliest arrival among the threads of a process that wait for the lock without a slot.
-fn unplaced(recorder: &Recorder, process: &Process, lock: &Lock) -> Option<u64> {
-    let lock_unit = recorder.arena.unit_of(lock);
-    let threads = recorder.arena.list::<Thread>(&process.threads);
-    // EDGE since (acquire): the arrival of this wait.
-    let waiting = threads.filter(|(_, thread)| thread.waits_for.load(Acquire) == lock_unit);
-    waiting.map(|(_, thread)| thread.waits_since.load(Relaxed)).min()
+/// The arrivals of the threads that wait for the lock without a slot. Looks at each thread of the process, or of all if
+/// they share the lock.
+pub(crate) fn unplaced<'r>(
+    recorder: &'r Recorder,
+    lock: &'r Lock,
+) -> impl Iterator<Item = u64> + use<'r> {
+    let arena = recorder.arena;
+    let lock_unit = arena.unit_of(lock);
+    let processes = arena.list::<Process>(&arena.header().processes).map(|(_, process)| process);
+    let is_user = move |of: &&Process| is_joined(lock) || std::ptr::eq(*of, recorder.process);
+    let threads = processes.filter(is_user).flat_map(move |of| arena.list::<Thread>(&of.threads));
+    // EDGE since (acquire): the arrival of this wait. SeqCst: `blame` (its I2).
+    let waiting = threads.filter(move |(_, thread)| thread.waits_for.load(SeqCst) == lock_unit);
+    waiting.map(|(_, thread)| thread.waits_since.load(Relaxed))
 }

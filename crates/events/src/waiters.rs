@@ -15,7 +15,8 @@
 //! # Edges
 //! side: [`enter`] stores the arrival -> `shared::Arrivals` loads it. Carries the slot's bit in `WaiterList::shared`.
 //! since: [`enter`] stores `Thread::waits_for` -> `list::unplaced` loads it. Carries the arrival.
-//! unplaced: [`enter`] and [`Wait::leave`] count -> `list::earliest` loads the count. Carries `Thread::waits_for`.
+//! unplaced: [`enter`] and [`Wait::leave`] count -> `list::earliest` and `blame::beyond` load the count. Carries
+//! `Thread::waits_for`.
 //! # Evidence
 //! `tests/places.rs`, `tests/model.rs`; `tests/programs`: `barger.c`, `waiters_in_turn.c`, `free_but_off_cpu.c`.
 
@@ -107,7 +108,8 @@ impl Wait {
 
     /// Removes the calling thread, which gives up. Returns the number of waiters that remain.
     pub fn give_up(self, recorder: &Recorder, lock: &Lock) -> u32 {
-        // SeqCst: keeps the store that empties the slot before the load of `wanted_at` in `blame::last_piece` (its I2).
+        // SeqCst: keeps the store that empties the slot, or says that the thread waits for nothing, before the load of
+        // `wanted_at` in `blame::last_piece` (its I2).
         self.leave_by(recorder, lock, SeqCst)
     }
 
@@ -125,9 +127,9 @@ impl Wait {
             }
             Place::Thread(list) => {
                 debug_assert_ne!(list.unplaced.load(Relaxed), 0);
-                recorder.thread.waits_for.store(0, Relaxed);
-                // EDGE unplaced (release): it waits no longer.
-                list.unplaced.fetch_sub(1, Release);
+                recorder.thread.waits_for.store(0, order);
+                // EDGE unplaced (release): it waits no longer. SeqCst: `blame` (its I2).
+                list.unplaced.fetch_sub(1, SeqCst);
             }
             Place::Nowhere => {}
         }

@@ -28,6 +28,22 @@ fn a_hold_costs_each_waiter_what_is_left_of_it() {
     assert_eq!((first.waited(), second.waited()), (35, 40));
 }
 
+/// The list has 64 slots. A long hold looks for all arrivals; a short one takes the others to have waited all along.
+#[test]
+fn waiters_beyond_the_slots_are_counted() {
+    for (end, beyond) in [(2_000_000, 2 * (2_000_000 - 100)), (1_000, 2 * (1_000 - 10))] {
+        let [holder, waiters @ ..] = parties::<67>();
+        holder.takes(10);
+        let mut waits: Vec<_> = waiters.iter().map(|waiter| waiter.waits(100)).collect();
+        holder.releases(end);
+        assert_eq!(holder.caused(), [(1, 64 * (end - 100) + beyond, 66, 1, end - 10)]);
+        waiters[65].gives_up(waits.pop().unwrap(), end + 5);
+        waiters[64].gets(waits.pop().unwrap(), end + 10);
+        waiters[64].releases(end + 20);
+        assert_eq!(waiters[64].caused(), [(66, 64 * 10, 64, 1, 10)], "all have slots");
+    }
+}
+
 #[test]
 fn who_barges_is_to_blame_for_its_own_hold_alone() {
     let [holder, waiter] = parties();

@@ -11,7 +11,7 @@
 //! # Layers
 //! A file uses files of the lines above, or to its left on its own line (`xtask tidy` refuses circles):
 //! - [`kernel`], [`frame`], [`lookup`], [`deadline`], [`sandbox`], `bytes`, `checked`;
-//! - [`host`], [`image`], [`caller`], [`module`], [`sharing`], [`seccomp`], [`unwind`], [`stack`], `slept`;
+//! - [`host`], [`image`], [`caller`], [`module`], [`sharing`], [`seccomp`], [`unwind`], [`stack`], `slept`, `joined`;
 //! - [`local`], [`here`];
 //! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`futex`], [`join`], [`c11`],
 //!   [`annotated`], [`span`];
@@ -49,6 +49,7 @@ mod here;
 mod host;
 mod image;
 mod join;
+mod joined;
 mod kernel;
 mod local;
 mod lookup;

@@ -1,6 +1,6 @@
 //! Where the observer starts, in a program just loaded and in a forked child, and where the program ends.
 
-use crate::{host, image, local, module, sharing, slept};
+use crate::{host, image, joined, local, module, sharing, slept};
 
 /// The constructor: runs before the program's own code.
 extern "C" fn begin() {
@@ -13,6 +13,7 @@ extern "C" fn begin() {
         module::prepare();
         sharing::prepare();
         slept::prepare();
+        joined::prepare();
         let _ = image::arena().and_then(image::process); // Records at least that the image ran.
         local::prepare();
         // SAFETY: a handler of the type, in a library that is never unloaded (L9).

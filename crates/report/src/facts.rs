@@ -177,6 +177,9 @@ pub struct SpanFact {
 pub struct LoadFacts {
     /// The command line, as given.
     pub command: String,
+    /// The command line that succeeded once the program was ready for it; none if it began at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<String>,
     /// Its exit status; 128 + the signal's number if a signal ended it.
     pub exit_status: i32,
     /// From the start of the program to the start of the load.
@@ -212,8 +215,11 @@ pub struct FutexFacts {
     pub waits: u64,
     /// Their total time.
     pub total_ns: u64,
-    /// Waits that came too fast to follow.
+    /// Events that came too fast to follow.
     pub lost: u64,
+    /// Whether programs of others ran at the same events, which may have kept some of them.
+    #[serde(default)]
+    pub disturbed: bool,
     /// The longest call sites, longest first.
     pub sites: Vec<FutexSite>,
     /// The same by thread.

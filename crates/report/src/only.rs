@@ -1,15 +1,15 @@
 //! The locks of a report that match a pattern: `--only`.
 //!
 //! # Contract
-//! A lock matches if anything that a report prints of it contains the pattern: its kind, class, place, address, or a
-//! function, file or module of one of its stacks or of the code that waited for it, held it or ended its waits. In a
-//! pattern, `*` stands for any characters. `#3` is the lock of that number, and `#3+2` all locks of the row that is
-//! called so.
+//! A lock matches if anything that a report prints of it contains the pattern: its kind, class, place, address or
+//! variable, or a function, line, file or module of one of its stacks or of the code that waited for it, held it or
+//! ended its waits. In a pattern, `*` stands for any characters. `#3` is the lock of that number, and `#3+2` all locks
+//! of the row that is called so.
 //! # Evidence
 //! `tests/rows.rs`.
 
 use crate::code::is_match;
-use crate::rows::{class_name, kind_of, place, rows};
+use crate::rows::{class_name, code, kind_of, place, rows, variable};
 use crate::run::{Blamed, Frame, Lock, RunReport};
 use std::collections::HashSet;
 use std::path::Path;
@@ -89,12 +89,22 @@ fn number(pattern: &str) -> Option<u64> {
 
 fn matches(lock: &Lock, pattern: &str) -> bool {
     let part = format!("*{pattern}*");
-    let names = [place(lock), format!("#{}", lock.id)];
-    words(lock).any(|word| is_match(word, &part)) || names.iter().any(|name| is_match(name, &part))
+    let variable = variable(lock).map_or_else(String::new, |name| format!(" ({name})"));
+    let names = [place(lock), format!("#{}{variable}", lock.id)];
+    let lines = || frames(lock).map(code);
+    words(lock).any(|word| is_match(word, &part))
+        || names.into_iter().chain(lines()).any(|name| is_match(&name, &part))
 }
 
 /// The words that a report prints of a lock.
 fn words(lock: &Lock) -> impl Iterator<Item = &str> {
+    let names = [kind_of(lock), class_name(lock.class), &lock.address];
+    let names = names.into_iter().chain(lock.variable.as_deref());
+    names.chain(frames(lock).flat_map(of_frame))
+}
+
+/// The code that a report prints of a lock.
+fn frames(lock: &Lock) -> impl Iterator<Item = &Frame> {
     let (wait, idle) = (lock.worst_wait.as_ref(), lock.worst_idle.as_ref());
     let stacks = [
         wait.map(|worst| &worst.waiter),
@@ -108,9 +118,7 @@ fn words(lock: &Lock) -> impl Iterator<Item = &str> {
     let blamed = blamed.flat_map(|by| by.site.iter().chain(&by.stack));
     let waited = lock.waited_in.iter().flat_map(|at| at.site.iter().chain(&at.stack));
     let frames = lock.site.iter().chain(stacks.into_iter().flatten().flatten());
-    let frames = frames.chain(blamed).chain(waited);
-    let names = [kind_of(lock), class_name(lock.class), &lock.address];
-    names.into_iter().chain(frames.flat_map(of_frame))
+    frames.chain(blamed).chain(waited)
 }
 
 fn of_frame(frame: &Frame) -> impl Iterator<Item = &str> {

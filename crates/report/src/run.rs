@@ -259,6 +259,9 @@ pub struct Lock {
     pub owner_died: u64,
     /// Threads that took it.
     pub threads: u32,
+    /// Threads that waited for it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waiters: u64,
     /// Acquisitions by a different thread than the previous one.
     pub owner_changes: Option<u64>,
     /// Hold divided by wall time.

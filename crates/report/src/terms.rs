@@ -53,6 +53,32 @@ pub const TERMS: &[Group] = &[
                 "f is in a library, or has no name; g is the code around it that is the program's, or has one",
             ),
             ("code not recorded", "the hold was seen, but not where it began"),
+            (
+                "no known cause",
+                "waiting during which no hold and no idle time was seen: the holder took the lock before recording began, in a process that was not seen, or in a way that is not observed; or more than 64 threads waited for a read-write lock",
+            ),
+        ],
+    ),
+    (
+        "Deadlocks and hangs",
+        &[
+            (
+                "Deadlock",
+                "threads waited for each other when the run ended: each for a lock that the next one held, and the last for one of the first",
+            ),
+            ("Cycle of waits", "the same, where a deadline will end one of the waits"),
+            (
+                "Still waiting",
+                "waits that had lasted long when the run ended: for locks that threads held or, if no thread of the process could go on, for anything",
+            ),
+            (
+                "Lock order inversion",
+                "threads took the same locks in different orders (--lock-order): no deadlock happened, but one may",
+            ),
+            (
+                "its holder had died",
+                "the owner of a robust mutex ended without a release; until the mutex was taken over, waiting for it is blamed on that hold",
+            ),
         ],
     ),
     (
@@ -86,6 +112,10 @@ pub const TERMS: &[Group] = &[
             (
                 "kind",
                 "mutex, read-write lock, spin lock, condition, semaphore, barrier, futex or annotated",
+            ),
+            (
+                "futex mutex",
+                "a futex that is used as one, by the names of the functions that wait or by which threads wake it: as Rust's Mutex; likewise futex condition and futex semaphore",
             ),
             (
                 "where",
@@ -132,6 +162,10 @@ pub const TERMS: &[Group] = &[
                 "the share of the wall time during which the lock was held (by blocking holds)",
             ),
             ("queue", "the mean number of waiting threads: total wait divided by wall time"),
+            (
+                "polling",
+                "many failed tries (trylock), which do not wait: they use CPU time instead (a finding)",
+            ),
         ],
     ),
     (

@@ -9,7 +9,9 @@ use uncontended_report::facts::{
     Facts, FutexFacts, FutexThread, SpanFact, SpanFacts, ThreadFacts, Unrecorded,
 };
 use uncontended_report::perfetto;
-use uncontended_report::run::{Class, Frame, IdleCause, Kind, PathTaken, SpanKind, Thread};
+use uncontended_report::run::{
+    Class, Frame, FutexSite, IdleCause, Kind, PathTaken, SpanKind, Thread,
+};
 use uncontended_testkit::{Random, repetitions};
 use uncontended_trace::layout::{self, Cell, Cold, Lock, Process, UNIT, logged};
 use uncontended_trace::reader::LoggedRecord;
@@ -233,6 +235,23 @@ fn a_program_of_which_nothing_was_seen_says_why() {
     assert!(!report.coverage.unseen.is_empty());
 }
 
+/// What no row has is the kernel's to name, also where rows have something.
+#[test]
+fn the_kernel_s_sites_are_kept_where_locks_are_seen() {
+    let mut writer = Writer::new();
+    let process = writer.process(7);
+    let thread = writer.thread(process, 7);
+    let lock = writer.lock(process, 0x10, layout::kind::MUTEX);
+    let cell = writer.cell(thread, lock, 1);
+    writer.waited(cell, 600, 0, [0, 0]);
+    let site = FutexSite { stack: vec![], waits: 2, total_ns: 900 };
+    let (sites, total_ns) = (vec![site.clone()], 1_000);
+    let futex = FutexFacts { sites, total_ns, ..FutexFacts::default() };
+    let coverage = read(&writer, Facts { futex: Some(futex), ..facts() }).coverage;
+    assert_eq!((coverage.nothing_seen, coverage.futex_sites), (None, vec![site]));
+    assert_eq!(coverage.futex_wait_ns, Some(1_000));
+}
+
 /// Waiting that the observer knows of a thread hides none of another's; a wait to the end of the run is known.
 #[test]
 fn futex_waiting_is_accounted_for_thread_by_thread() {
@@ -262,6 +281,18 @@ fn futex_waiting_is_accounted_for_thread_by_thread() {
     assert_eq!(share(1_000_000, true), Some(1_000.0 / 3_000.0), "more than the kernel's");
 }
 
+/// A part of the kernel's events would make any share.
+#[test]
+fn events_that_others_may_have_kept_make_no_share() {
+    let threads = vec![FutexThread { pid: 7, tid: 7, total_ns: 1_000 }];
+    let sites = vec![FutexSite { stack: vec![], waits: 2, total_ns: 1_000 }];
+    let total_ns = 1_000;
+    let futex = FutexFacts { total_ns, threads, sites, disturbed: true, ..FutexFacts::default() };
+    let coverage = read(&Writer::new(), Facts { futex: Some(futex), ..facts() }).coverage;
+    assert_eq!((coverage.futex_share_unaccounted, coverage.futex_wait_ns), (None, None));
+    assert_eq!(coverage.futex_sites, []);
+}
+
 /// A program of one process has "one thread"; of several, no process has more.
 #[test]
 fn programs_without_threads_are_counted_by_process() {
@@ -287,6 +318,7 @@ fn every_gap_has_its_sentence() {
     let program = |pid, loaded| Unrecorded { pid, command: vec!["sh".to_owned()], loaded };
     let none = unseen(Facts { futex: Some(FutexFacts::default()), ..facts() });
     assert_eq!(none.lines().count(), 1, "{none}");
+    let disturbed = Some(FutexFacts { disturbed: true, ..FutexFacts::default() });
     let lost = Some(FutexFacts { lost: 3, ..FutexFacts::default() });
     let unrecorded = (1..=5).map(|pid| program(pid, pid == 5)).collect();
     for (with, sentence) in [
@@ -294,6 +326,7 @@ fn every_gap_has_its_sentence() {
         (Facts { left_running: 2, ..facts() }, "when the program ended, reported up to then: 2."),
         (Facts { other_users: 1, ..facts() }, "whose programs cannot open the record: 1."),
         (Facts { futex: lost, ..facts() }, "3 futex events came too fast to follow;"),
+        (Facts { futex: disturbed, ..facts() }, "a BPF program"),
         (facts(), "that needs root."),
         (
             Facts { unrecorded, ..facts() },

@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use uncontended_report::facts::LoadFacts;
 use uncontended_report::findings::{MOST, find, none, tried_by};
 use uncontended_report::run::*;
 use uncontended_report::terminal::{Options, render};
@@ -293,4 +294,50 @@ fn a_long_deadlock_has_a_line_for_each_thread() {
     let (text, _) = ring(40);
     assert_eq!(text.lines().count(), 18);
     assert!(text.ends_with("… and 24 more threads"), "{text}");
+}
+
+/// What a finding advises is a guess until `unc compare` has tried it; of a program that hangs there is nothing to try.
+#[test]
+fn advice_comes_with_the_command_that_tests_it() {
+    let advised = |command: &[&str], lock| {
+        let mut report = run(command);
+        report.wall_ns = 400 * MS;
+        report.processes = vec![process(1, vec![lock], vec![])];
+        report.findings = find(&report);
+        assert_eq!(report.findings.len(), 1);
+        report
+    };
+    let busy = || contended(&[60 * MS; 5], &[], &[50 * MS; 40]);
+    let tried = |report: &RunReport| tried_by(report).map(|trial| trial.command);
+    let command = |words: &[&str]| tried(&advised(words, busy()));
+    assert_eq!(command(&["./p"]).unwrap(), "unc compare --claim better -- ./p CHANGED");
+    assert!(command(&["./p", "-t", "4"]).unwrap().ends_with(" -- './p -t 4' CHANGED"));
+    for nothing in [vec![], vec!["sh", "-c", "a b"], vec!["./p", &"x".repeat(57)]] {
+        assert_eq!(command(&nothing), None, "{nothing:?}");
+    }
+    assert!(command(&["./p", &"x".repeat(56)]).is_some());
+    let mut stuck = lock(1, Kind::Mutex, "push");
+    stuck.unfinished = rules::stuck(8_000 * MS);
+    assert_eq!(tried(&advised(&["./p"], stuck)), None);
+
+    // Programs that do not end by themselves.
+    let mut server = advised(&["./server", "9000"], busy());
+    let scripts = "unc compare --claim better -- ./SCRIPT ./CHANGED";
+    let loaded = |load: &str, ready: Option<&str>| {
+        let (command, ready) = (load.to_owned(), ready.map(str::to_owned));
+        let load = LoadFacts { command, ready, exit_status: 0, begun_ns: 0, ended_ns: MS };
+        tried(&RunReport { load: Some(load), ..server.clone() }).unwrap()
+    };
+    assert_eq!(
+        loaded("./client 9000", None),
+        "unc compare --claim better --parameter-list program './server 9000,CHANGED' -- \
+         '{program} & (./client 9000); s=$?; kill $!; wait; exit $s'"
+    );
+    let asks = "'{program} & for i in $(seq 1200); do (nc -z ::1 9000) && break; sleep 0.05; done; (./client";
+    assert!(loaded("./client", Some("nc -z ::1 9000")).contains(asks));
+    for nested in ["./client 'a b'", &"x".repeat(240), "two\nlines"] {
+        assert_eq!(loaded(nested, None), scripts, "{nested}");
+    }
+    server.signal = Some(15);
+    assert_eq!(tried(&server).unwrap(), scripts);
 }

@@ -114,30 +114,33 @@ fn a_place_has_the_best_name_that_is_known() {
     assert_eq!(outside, [&stack[2], &stack[3]], "only the innermost are the lock's own");
 }
 
+/// Two locks with different words.
+fn two_locks() -> RunReport {
+    let mut report = sort();
+    report.processes[0].locks.truncate(1);
+    let waited = WaitedIn {
+        site: None,
+        stack: vec![frame("look_up", "cache.c", 3)],
+        wait_ns: MS,
+        share: 1.0,
+        waits: 1,
+        longest_ns: MS,
+    };
+    report.processes[0].locks.push(Lock {
+        held_by: vec![Blamed { stack: vec![], ..blamed("evict", MS, 0.5) }],
+        ended_by: vec![Blamed { stack: vec![], ..blamed("refill", MS, 0.5) }],
+        waited_in: vec![waited],
+        variable: Some("handed+0x40".into()),
+        ..lock(9, Kind::Spin, "other")
+    });
+    report
+}
+
 /// `--only` finds whatever a report prints of a lock.
 #[test]
 fn a_lock_matches_by_all_its_words() {
-    let report = || {
-        let mut report = sort();
-        report.processes[0].locks.truncate(1);
-        let waited = WaitedIn {
-            site: None,
-            stack: vec![frame("look_up", "cache.c", 3)],
-            wait_ns: MS,
-            share: 1.0,
-            waits: 1,
-            longest_ns: MS,
-        };
-        report.processes[0].locks.push(Lock {
-            held_by: vec![Blamed { stack: vec![], ..blamed("evict", MS, 0.5) }],
-            ended_by: vec![Blamed { stack: vec![], ..blamed("refill", MS, 0.5) }],
-            waited_in: vec![waited],
-            ..lock(9, Kind::Spin, "other")
-        });
-        report
-    };
     let kept = |pattern: &str| {
-        let mut report = report();
+        let mut report = two_locks();
         assert_eq!(report.without_match(pattern), None, "{pattern}");
         report.keep_matching(pattern);
         report.processes[0].locks.iter().map(|lock| lock.id).collect::<Vec<_>>()
@@ -156,13 +159,24 @@ fn a_lock_matches_by_all_its_words() {
     }
     assert_eq!(kept("*"), [1, 9]);
     assert_eq!(kept("#*"), [1, 9]);
-    for pattern in ["other", "evict", "refill", "look_up", "cache.c"] {
+    for pattern in [
+        "other",
+        "evict",
+        "refill",
+        "look_up",
+        "cache.c",
+        "handed",
+        "(handed+0x40)",
+        "#9 (handed+0x40)",
+        "look_up cache.c:3",
+    ] {
         assert_eq!(kept(pattern), [9], "{pattern}");
     }
     assert_eq!(kept("contention"), [1, 9]);
     for (pattern, remedy) in [
         ("queue_isnert", "did you mean 'queue_insert'?"),
         ("Mutex", "did you mean 'mutex'?"),
+        ("hadned+0x40", "did you mean 'handed+0x40'?"),
         (
             "nothing of the kind",
             "locks of this run: #1 queue_insert sort.c:3301, #9 other sort.c:3309",
@@ -170,8 +184,8 @@ fn a_lock_matches_by_all_its_words() {
         ("queue*of", "locks of this run: #1 queue_insert sort.c:3301, #9 other sort.c:3309"),
         ("#99", "locks of this run: #1 queue_insert sort.c:3301, #9 other sort.c:3309"),
     ] {
-        assert_eq!(report().without_match(pattern).as_deref(), Some(remedy));
-        let mut none = report();
+        assert_eq!(two_locks().without_match(pattern).as_deref(), Some(remedy));
+        let mut none = two_locks();
         none.keep_matching(pattern);
         assert!(none.processes[0].locks.is_empty());
         let text = render(&none, &Options::default());

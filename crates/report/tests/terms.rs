@@ -66,8 +66,25 @@ fn what_culprits_did_is_explained() {
         " stood idle",
         " ← ",
         "code not recorded",
+        "no known cause",
     ] {
         assert!(written.contains(words) && text.contains(words), "{words:?}");
+    }
+}
+
+/// The words of headings, findings and kinds that are no column.
+#[test]
+fn what_stands_outside_of_tables_is_explained() {
+    for (words, written) in [
+        ("Deadlock", include_str!("../src/deadlocks.rs")),
+        ("Cycle of waits", include_str!("../src/deadlocks.rs")),
+        ("Still waiting", include_str!("../src/hangs.rs")),
+        ("Lock order inversion", include_str!("../src/inversions.rs")),
+        ("its holder had died", include_str!("../src/terminal/worst.rs")),
+        ("futex mutex", include_str!("../src/rows.rs")),
+        ("polling", include_str!("../src/findings/rules.rs")),
+    ] {
+        assert!(written.contains(words) && is_explained(words), "{words:?}");
     }
 }
 

@@ -41,6 +41,7 @@ const SET_OUTPUT: libc::c_ulong = 0x2405;
 const SET_FILTER: libc::c_ulong = 0x4008_2406;
 const EVENT_ID: libc::c_ulong = 0x8008_2407;
 const SET_PROGRAM: libc::c_ulong = 0x4004_2408;
+const QUERY_PROGRAMS: libc::c_ulong = 0xc008_240a;
 
 const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;
@@ -96,7 +97,7 @@ pub struct Point<'a> {
 }
 
 /// An event at a point.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Sample {
     /// Which of the points it was.
     pub point: usize,
@@ -204,6 +205,12 @@ impl Watch {
             unsafe { libc::_exit(0) };
         }
         // The drop closes descriptors that are not the last ones or, if there is no child, does all of it.
+    }
+
+    /// Whether programs of the kernel's virtual machine run at these tracepoints now. Most of them keep the event to
+    /// themselves: other observers of the tracepoint then get no samples.
+    pub fn has_programs(&self) -> bool {
+        self.rings.first().is_some_and(|ring| ring.events.iter().any(has_programs))
     }
 
     /// The number of samples so far that the rings had no room for.
@@ -379,13 +386,14 @@ fn open_event(point: &Point<'_>, cpu: i32) -> io::Result<File> {
     }
 }
 
-/// An event at a tracepoint that takes no samples: a program that is set for it runs on every CPU, whatever
-/// CPU the event is of.
+/// An event at a tracepoint that is disabled, so it costs nothing: a program that is set for it runs all the same, on
+/// every CPU, whatever CPU the event is of.
 pub(crate) fn open_for_program(tracepoint: u64) -> io::Result<File> {
     let attributes = Attributes {
         kind: TYPE_TRACEPOINT,
         size: size_of::<Attributes>() as u32,
         config: tracepoint,
+        flags: DISABLED,
         ..Attributes::default()
     };
     let open = |cpu: i32| {
@@ -413,6 +421,12 @@ fn is_offline(event: &io::Result<File>) -> bool {
 /// Makes a program of the kernel's virtual machine run at the event.
 pub(crate) fn set_program(event: &File, program: RawFd) -> io::Result<()> {
     control(event, SET_PROGRAM, program as libc::c_ulong)
+}
+
+/// Whether programs of the kernel's virtual machine run at the event's tracepoint, of any process.
+fn has_programs(event: &File) -> bool {
+    let mut query = [0u32; 2]; // `struct perf_event_query_bpf`: room for none of their numbers; how many there are.
+    control(event, QUERY_PROGRAMS, query.as_mut_ptr() as libc::c_ulong).is_ok() && query[1] > 0
 }
 
 fn control(event: &File, request: libc::c_ulong, argument: libc::c_ulong) -> io::Result<()> {

@@ -160,9 +160,10 @@ pub struct LoggedRecord {
     pub lock: Unit,
     /// Stack of the call that waited or acquired; 0 if unknown.
     pub stack: u32,
-    /// The number of the thread that ended the wait, or of that thread's cell; 0 if unknown.
+    /// The number of the thread that ended the wait, or of that thread's cell; 0 if unknown. Where it was for another
+    /// thread's end, the number of that thread in the kernel, or 0 if it had ended before.
     pub by: Unit,
-    /// Stack of that thread's acquisition or wakeup; 0 if unknown.
+    /// Stack of that thread's acquisition or wakeup, or of the function that it began with; 0 if unknown.
     pub by_stack: u32,
 }
 

@@ -3,15 +3,18 @@
 //!
 //! # Contract
 //! Each wait is from entry into the system call to its return; one that has not returned counts up to the end. Stacks
-//! are unwound by frame pointers: where a program has none, they end early.
+//! are unwound by frame pointers: where a program has none, they end early. Where events were lost, waits around the
+//! loss do not count: the sums are lower bounds.
 //! # Sources
 //! futex(2), for which operations wait.
 
-use std::collections::{BTreeMap, HashMap};
+use super::threads::is_alive;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use uncontended_report::aggregate::Symbols;
 use uncontended_report::facts::{FutexFacts, FutexThread};
 use uncontended_report::run::{Frame, FutexSite};
+use uncontended_sys::clock;
 use uncontended_sys::perf::{Place, Point, Sample, Watch};
 use uncontended_sys::tracefs::Tracefs;
 
@@ -29,6 +32,10 @@ const MOST_SITES: usize = 20;
 #[derive(Debug)]
 pub(crate) struct FutexWatch {
     watch: Watch,
+    /// Samples that are not counted yet: earlier ones may be in a ring that was read before they were written.
+    recent: Vec<Sample>,
+    /// Whether programs of others were seen at these events.
+    disturbed: bool,
     waiting: HashMap<u32, Sample>,
     sums: Sums,
     maps: HashMap<u32, Vec<Mapping>>,
@@ -60,22 +67,35 @@ impl FutexWatch {
             Point { place: Place::Tracepoint(enter), filter: Some(WAITS), chain: true },
             Point { place: Place::Tracepoint(exit), filter: None, chain: false },
         ])?;
-        let (waiting, maps) = (HashMap::new(), HashMap::new());
-        Ok(FutexWatch { watch, waiting, sums: Sums::default(), maps })
+        Ok(FutexWatch {
+            watch,
+            recent: Vec::new(),
+            disturbed: false,
+            waiting: HashMap::new(),
+            sums: Sums::default(),
+            maps: HashMap::new(),
+        })
     }
 
     /// Collects what has happened since the last call.
     pub(crate) fn look(&mut self) {
-        let mut samples = Vec::new();
-        self.watch.drain(|sample| samples.push(sample));
-        samples.sort_by_key(|sample| sample.time_ns); // A thread may have entered on one CPU and returned on another.
-        for sample in samples {
+        self.disturbed |= self.watch.has_programs();
+        let (now, lost) = (clock::monotonic_ns(), self.watch.lost());
+        self.watch.drain(|sample| self.recent.push(sample));
+        if self.watch.lost() > lost {
+            // Entries without their returns, and the reverse, would make long waits of pieces.
+            self.waiting.clear();
+            self.recent.clear();
+        }
+        // A thread may have entered on one CPU and returned on another.
+        self.recent.sort_by_key(|sample| sample.time_ns);
+        let complete = self.recent.partition_point(|sample| sample.time_ns < now);
+        for sample in self.recent.drain(..complete) {
             if sample.point == ENTER {
                 self.maps.entry(sample.pid).or_insert_with(|| mappings(sample.pid));
                 self.waiting.insert(sample.tid, sample);
             } else if let Some(entry) = self.waiting.remove(&sample.tid) {
-                let waited = sample.time_ns.saturating_sub(entry.time_ns);
-                self.sums.count((entry.pid, entry.tid), entry.chain, waited);
+                self.sums.count_until(sample.time_ns, entry);
             }
         }
     }
@@ -83,13 +103,21 @@ impl FutexWatch {
     /// Forgets what has been counted up to now, and the waits in progress, which the observer does not see either.
     pub(crate) fn begin(&mut self) {
         self.look();
+        self.disturbed = false;
         self.waiting.clear();
         self.sums = Sums::default();
     }
 
-    /// Reads the mapped files of `pids` again: libraries may have been loaded.
-    pub(crate) fn look_at_files(&mut self, pids: impl IntoIterator<Item = u32>) {
-        for pid in pids {
+    /// Looks at the processes that are alive: their mapped files are read again, since libraries may have been loaded.
+    /// A wait in which a thread was killed never returns.
+    pub(crate) fn look_at_processes(&mut self, alive: &BTreeSet<u32>) {
+        let now = clock::monotonic_ns();
+        let was_killed =
+            |_: &u32, entry: &mut Sample| !alive.contains(&entry.pid) && !is_alive(entry.pid);
+        for (_, entry) in self.waiting.extract_if(was_killed) {
+            self.sums.count_until(now, entry);
+        }
+        for &pid in alive {
             let found = mappings(pid);
             if !found.is_empty() {
                 self.maps.insert(pid, found);
@@ -102,8 +130,7 @@ impl FutexWatch {
         self.look();
         let mut sums = self.sums.clone();
         for entry in self.waiting.values() {
-            let waited = end_ns.saturating_sub(entry.time_ns);
-            sums.count((entry.pid, entry.tid), entry.chain.clone(), waited);
+            sums.count_until(end_ns, entry.clone());
         }
         let mut sites: Vec<_> = sums.sites.iter().collect();
         sites.sort_by_key(|(key, (_, total))| (std::cmp::Reverse(*total), *key));
@@ -117,6 +144,7 @@ impl FutexWatch {
             waits: sums.sites.values().map(|(waits, _)| waits).sum(),
             total_ns: sums.sites.values().map(|(_, total)| total).sum(),
             lost: self.watch.lost(),
+            disturbed: self.disturbed,
             sites: named.collect(),
             threads: threads
                 .map(|(&(pid, tid), &total_ns)| FutexThread { pid, tid, total_ns })
@@ -148,11 +176,12 @@ impl FutexWatch {
 }
 
 impl Sums {
-    /// Counts a wait of a thread, by its process and ID, in the code of `chain`.
-    fn count(&mut self, thread: (u32, u32), chain: Vec<u64>, waited: u64) {
-        *self.threads.entry(thread).or_default() += waited;
+    /// Counts the wait that began with `entry`.
+    fn count_until(&mut self, end_ns: u64, entry: Sample) {
+        let waited = end_ns.saturating_sub(entry.time_ns);
+        *self.threads.entry((entry.pid, entry.tid)).or_default() += waited;
         let known = self.sites.len() < MOST_STACKS;
-        let mut key = (thread.0, chain);
+        let mut key = (entry.pid, entry.chain);
         if !known && !self.sites.contains_key(&key) {
             key.1.clear();
         }

@@ -178,6 +178,7 @@ impl<'a> Load<'a> {
         let since = |at: &Instant| at.duration_since(self.started).as_nanos() as u64;
         Some(LoadFacts {
             command: self.plan.client.line.clone(),
+            ready: self.plan.ready.as_ref().map(|ready| ready.line.clone()),
             exit_status: i32::from(ended_with(*status)),
             begun_ns: since(begun),
             ended_ns: since(ended),

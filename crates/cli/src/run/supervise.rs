@@ -95,7 +95,7 @@ pub(crate) fn until_end(
             threads.look();
             watches.look_outside();
             if let Some(futexes) = &mut watches.futexes {
-                futexes.look_at_files(threads.pids());
+                futexes.look_at_processes(threads.pids());
             }
         }
         if schedule.end.is_some_and(|end| now >= end) {

@@ -57,8 +57,8 @@ impl ThreadWatch {
     }
 
     /// The processes alive at the last sample.
-    pub(crate) fn pids(&self) -> impl Iterator<Item = u32> {
-        self.pids.iter().copied()
+    pub(crate) fn pids(&self) -> &BTreeSet<u32> {
+        &self.pids
     }
 
     /// How many processes have run as another user.
@@ -69,7 +69,7 @@ impl ThreadWatch {
     /// The processes other than `ended` that are alive.
     pub(crate) fn still_running(&self, ended: u32) -> Vec<StillRunning> {
         let alive = |pid: &u32| *pid != ended && is_alive(*pid);
-        let left = self.pids().filter(alive);
+        let left = self.pids.iter().copied().filter(alive);
         left.map(|pid| StillRunning { pid, command: command(pid) }).collect()
     }
 
@@ -187,7 +187,7 @@ fn user(process: &str) -> Option<u32> {
 }
 
 /// A process that has ended but has not been reaped is not alive.
-fn is_alive(pid: u32) -> bool {
+pub(crate) fn is_alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(") ")
         .next()

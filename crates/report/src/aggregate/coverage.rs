@@ -42,6 +42,9 @@ const NOT_WAITED_FOR: &str =
 const NEEDS_ROOT: &str =
     "How much of all futex waiting the rows cover could not be measured: that needs root.";
 
+const DISTURBED: &str = "How much of all futex waiting the rows cover could not be measured: meanwhile a BPF program (of unc \
+    attach, bcc or bpftrace, say) ran at the kernel's futex calls, and such a program can keep them from others.";
+
 /// The waiting that the observer knows of each thread (by process and thread): at locks, for other threads' ends, and
 /// unfinished waits.
 pub(super) type Accounted = HashMap<(u32, u32), u64>;
@@ -115,10 +118,15 @@ pub(super) fn coverage(
     unseen.extend(unnamed(processes, &gaps.symbols_mismatch));
     unseen.extend(scripts(record, processes));
     unseen.extend(facts.openmp_unseen.then(|| OPENMP.to_owned()));
-    let share = match &facts.futex {
+    let futex = facts.futex.as_ref().filter(|futex| !futex.disturbed);
+    let share = match futex {
         Some(futex) => {
             unseen.extend(futex_gaps(futex));
             share_unaccounted(futex, &accounted(record, facts.wall_ns))
+        }
+        None if facts.futex.is_some() => {
+            unseen.push(DISTURBED.into());
+            None
         }
         None => {
             unseen.extend((!from_kernel && !is_too_late(facts)).then(|| NEEDS_ROOT.into()));
@@ -126,10 +134,6 @@ pub(super) fn coverage(
         }
     };
     let nothing_seen = nothing_seen(facts, processes, gaps.observed, &not_recording);
-    let futex_sites = match (&facts.futex, &nothing_seen) {
-        (Some(futex), Some(_)) => futex.sites.clone(),
-        _ => Vec::new(),
-    };
     Coverage {
         processes_observed: gaps.observed,
         unseen,
@@ -139,7 +143,8 @@ pub(super) fn coverage(
         symbols_mismatch: gaps.symbols_mismatch,
         degraded,
         futex_share_unaccounted: share,
-        futex_sites,
+        futex_wait_ns: futex.map(|futex| futex.total_ns),
+        futex_sites: futex.map_or_else(Vec::new, |futex| futex.sites.clone()),
         more: BTreeMap::new(),
     }
 }
@@ -341,6 +346,9 @@ fn nothing_seen(
     }
     if !not_recording.is_empty() || facts.other_users > 0 {
         return Some("Nothing was seen: the observed processes took no lock, and other processes did not record.".into());
+    }
+    if processes.iter().any(|process| !process.joins.is_empty()) {
+        return Some("No lock was seen: the program called none of the C library's lock functions; its threads waited for others' ends, and in other ways, if at all.".into());
     }
     let threads = processes.iter().map(|process| process.threads.len()).max().unwrap_or(0);
     let pids: HashSet<u32> = processes.iter().map(|process| process.pid).collect();

@@ -2,6 +2,7 @@
 
 use super::path::Logs;
 use super::stacks::Stacks;
+use crate::facts::{Facts, ThreadFacts};
 use crate::run::{Frame, Join};
 use std::cmp::Reverse;
 use uncontended_trace::layout::logged;
@@ -14,28 +15,59 @@ const MOST: usize = 100;
 pub(super) fn joins(
     record: &Record<'_>,
     image: &ProcessRecord,
+    facts: &Facts,
     logs: &Logs<'_>,
     stacks: &mut Stacks<'_>,
 ) -> Vec<Join> {
-    let mut joins: Vec<(u64, u32, &ThreadRecord)> = Vec::new();
+    let mut joins: Vec<(u64, u32, Of<'_>)> = Vec::new();
     for joiner in &image.threads {
         let waits = joiner.log.waits().filter(|wait| wait.what == logged::JOIN);
         for wait in waits.filter(|wait| !logs.is_over(wait)) {
-            let Some((ended, _)) = logs.ended(wait) else { continue };
+            let thread = logs.ended(wait).map(|(ended, _)| &image.threads[ended]);
+            let unseen = (wait.by != 0 && logs.is_for_unseen(wait)).then_some(wait.by);
+            let Some(tid) = thread.map(|thread| thread.tid).or(unseen) else { continue };
             let wait_ns = record.ns(wait.ended.saturating_sub(wait.began));
-            joins.push((wait_ns, joiner.tid, &image.threads[ended]));
+            joins.push((wait_ns, joiner.tid, Of { tid, thread, began_in: wait.by_stack }));
         }
     }
-    joins.sort_by_key(|&(wait_ns, tid, of)| (Reverse(wait_ns), tid, of.tid));
+    joins.sort_by_key(|(wait_ns, tid, of)| (Reverse(*wait_ns), *tid, of.tid));
     joins.truncate(MOST);
-    let join = |(wait_ns, tid, of): (u64, u32, &ThreadRecord)| Join {
+    let join = |(wait_ns, tid, of): (u64, u32, Of<'_>)| Join {
         tid,
         of: of.tid,
-        name: of.name.clone(),
-        body: body(record, of, stacks),
+        name: of.name(image.pid, facts),
+        body: of.body(record, stacks),
         wait_ns,
     };
     joins.into_iter().map(join).collect()
+}
+
+/// A thread for whose end another one waited.
+struct Of<'a> {
+    tid: u32,
+    /// Not of a thread that took no lock.
+    thread: Option<&'a ThreadRecord>,
+    /// A stack of the function that it began with.
+    began_in: u32,
+}
+
+impl Of<'_> {
+    /// Its name; empty if it is unknown.
+    fn name(&self, pid: u32, facts: &Facts) -> String {
+        let is_it = |counted: &&ThreadFacts| (counted.pid, counted.thread.tid) == (pid, self.tid);
+        let sampled =
+            || facts.threads.iter().find(is_it).map(|counted| counted.thread.name.clone());
+        let recorded = self.thread.map(|thread| thread.name.clone());
+        recorded.or_else(sampled).unwrap_or_default()
+    }
+
+    /// The code that it ran: what its stacks show or, if they do not, what it began with, unless that only runs what it
+    /// is given.
+    fn body(&self, record: &Record<'_>, stacks: &mut Stacks<'_>) -> Option<Frame> {
+        let shown = self.thread.and_then(|thread| body(record, thread, stacks));
+        let began_in = |stacks: &mut Stacks<'_>| stacks.frames(self.began_in).pop();
+        shown.or_else(|| began_in(stacks).filter(|frame| !stacks.skipped.contains(frame)))
+    }
 }
 
 /// The outermost code of the thread's own that its recorded stacks show: inside what started it. Stacks that were cut

@@ -91,7 +91,7 @@ pub(super) fn rows(
         let ended_ns = if is_own { threads::ended_ns(record, image, wall_ns) } else { wall_ns };
         let scale = Scale { record, wall_ns, ended_ns, pids, is_apart };
         let variable = stacks.variable(lock.address);
-        let (mut lock, followed) = scale.row(lock, &cells, sites, stacks);
+        let (mut lock, followed) = scale.row((lock, &cells), sites, stacks);
         stacks.is_shared = false;
         lock.variable = variable;
         lock.keeper = scale.keeper(&lock, &cells);
@@ -225,8 +225,7 @@ impl Scale<'_> {
 
     fn row(
         self,
-        lock: &LockRecord,
-        cells: &Cells<'_>,
+        (lock, cells): (&LockRecord, &Cells<'_>),
         sites: &Sites,
         stacks: &mut Stacks<'_>,
     ) -> (Lock, Vec<Blamed>) {
@@ -273,6 +272,7 @@ impl Scale<'_> {
             timed_out: self.timed_out(cells),
             owner_died: sum(|cell| cell.inherited),
             threads: takers(cells),
+            waiters: sum(|cell| u64::from(cell.blocked > 0)),
             owner_changes: meaning.owner.then(|| sum(|cell| cell.owner_changes)),
             utilisation: hold_ns.as_ref().and_then(|hold| of_wall(hold.total)),
             mean_queue: of_wall(wait.total_ns()),

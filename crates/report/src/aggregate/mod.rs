@@ -202,7 +202,7 @@ fn parts(
     let order = record.lock_order.then(|| order::order(image, &rows.units, stacks));
     let threads = threads::rows(record, image, facts, is_last, &rows, stacks);
     let hung = threads::hung(record, image, facts).filter(|_| is_last);
-    let joins = joins::joins(record, image, &logs, stacks);
+    let joins = joins::joins(record, image, facts, &logs, stacks);
     let Rows { locks, followed, contended, .. } = rows;
     let (pid, command) = (image.pid, image.command.clone());
     let process = Process { pid, command, locks, threads, joins, hung };

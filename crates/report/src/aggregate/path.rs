@@ -105,6 +105,8 @@ pub(super) struct Logs<'a> {
     joined: HashMap<usize, usize>,
     /// The ends of the threads of each handle, in the order of time, with the threads' numbers.
     ends: HashMap<u64, Vec<(u64, usize)>>,
+    /// The handles of all threads, and their numbers in the kernel.
+    known: (HashSet<u64>, HashSet<u32>),
 }
 
 impl<'a> Logs<'a> {
@@ -121,7 +123,9 @@ impl<'a> Logs<'a> {
         }
         let locks = units.iter().enumerate().map(|(row, &unit)| (unit, row)).collect();
         ends.values_mut().for_each(|of_handle| of_handle.sort_unstable());
-        let mut logs = Logs { record, image, threads, locks, joined: HashMap::new(), ends };
+        let of_all = image.threads.iter();
+        let known = of_all.map(|thread| (thread.handle, thread.tid)).unzip();
+        let mut logs = Logs { record, image, threads, locks, joined: HashMap::new(), ends, known };
         for (joiner, thread) in image.threads.iter().enumerate() {
             for wait in thread.log.waits() {
                 if let Some((ended, _)) = logs.ended(wait) {
@@ -156,12 +160,24 @@ impl<'a> Logs<'a> {
         self.joined.get(&number).copied().filter(|&creator| creator != number)
     }
 
-    /// The thread whose end a wait was for, and when it ended. Handles are used again, so it is the last one.
+    /// Whether a wait was for the end of a thread that took no lock that is seen.
+    pub(super) fn is_for_unseen(&self, wait: &LoggedRecord) -> bool {
+        let (handles, tids) = &self.known;
+        let is_known = match wait.by {
+            0 => handles.contains(&wait.joined),
+            tid => tids.contains(&tid),
+        };
+        wait.what == logged::JOIN && wait.joined != 0 && !is_known
+    }
+
+    /// The thread whose end a wait was for, and when it ended. Handles are used again: if it had ended before, it is
+    /// taken to be the last one.
     pub(super) fn ended(&self, wait: &LoggedRecord) -> Option<(usize, u64)> {
         let of_handle = self.ends.get(&wait.joined).filter(|_| wait.joined != 0)?;
         let before = of_handle.partition_point(|&(end, _)| end <= wait.ended);
         let &(end, number) = of_handle.get(before.checked_sub(1)?)?;
-        Some((number, end))
+        let is_it = wait.by == 0 || wait.by == self.image.threads[number].tid;
+        is_it.then_some((number, end))
     }
 
     /// Whether this was no wait: the thread had ended before, and only had to be cleared away.
@@ -189,10 +205,8 @@ impl<'a> Logs<'a> {
     /// Adds the threads that were joined and took no lock that is seen: all that is known of each is that it ran while
     /// another thread waited for its end.
     fn add_unseen(&self, history: &mut History) {
-        let handles: HashSet<u64> = self.image.threads.iter().map(|of| of.handle).collect();
         for (joiner, thread) in self.image.threads.iter().enumerate() {
-            let joins = thread.log.waits().filter(|wait| wait.what == logged::JOIN);
-            for join in joins.filter(|join| join.joined != 0 && !handles.contains(&join.joined)) {
+            for join in thread.log.waits().filter(|wait| self.is_for_unseen(wait)) {
                 let (start, end) = (self.ns(join.began), self.ns(join.ended));
                 let fresh = history.threads.len();
                 let mut waits = history.threads[joiner].waits.iter_mut();

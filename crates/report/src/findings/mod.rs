@@ -23,11 +23,13 @@ mod order;
 mod rules;
 mod sleep;
 mod sleepers;
+mod trial;
 mod unseen;
 mod weight;
 
 pub use none::none;
 pub(crate) use rules::cause;
+pub use trial::{Trial, tried_by};
 pub(crate) use weight::HEAVY_NS;
 
 use crate::code::line;
@@ -356,27 +358,6 @@ fn alike(report: &RunReport, claim: &Claim) -> String {
 
 /// The rule of waits that did not end.
 const UNFINISHED: &str = "unfinished";
-/// A longer command would be most of the finding.
-const LONGEST_COMMAND: usize = 60;
-
-/// What introduces the command of [`tried_by`].
-pub(crate) const TRY: &str =
-    "To decide whether a change helps, put the changed program in place of CHANGED:";
-
-/// The command that decides whether what the findings advise helps. Only the program's own command is known; it needs
-/// quotes if it has several words, and has none if they would have to be nested. Of a program that hangs and of locks
-/// that were not seen there is nothing to try.
-pub fn tried_by(report: &RunReport) -> Option<String> {
-    let untried = [UNFINISHED, deadlock::RULE, hung::RULE, order::RULE];
-    let hangs = |finding: &Finding| untried.contains(&&*finding.rule);
-    let advises = |finding: &Finding| finding.lock.is_some() && !hangs(finding);
-    let line = crate::terminal::command_line(&report.command);
-    let is_known = !line.is_empty() && line.len() <= LONGEST_COMMAND && !line.contains('\'');
-    let quote = if report.command.len() > 1 { "'" } else { "" };
-    (is_known && report.findings.iter().any(advises))
-        .then(|| format!("unc compare --claim better -- {quote}{line}{quote} CHANGED"))
-}
-
 /// `is_first`: the first about its lock, which says where that is and what its waits cost.
 fn finding(report: &RunReport, claim: Claim, is_first: bool) -> Finding {
     let lock = claim.lock;

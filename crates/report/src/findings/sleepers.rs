@@ -28,6 +28,7 @@ fn one(pid: u32, locks: Vec<&Lock>) -> Lock {
         blocked: row.blocked,
         timed_out: row.timed_out,
         threads,
+        waiters: row.locks.iter().fold(0, |sum, lock| sum.saturating_add(lock.waiters)),
         blame: blames.reduce(Blame::and),
         mean_queue: row.mean_queue,
         wait_share: row.wait_share,

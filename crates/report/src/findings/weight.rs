@@ -137,8 +137,8 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "its {} waited {} for it, {} at a time on average{}",
-            several(u64::from(lock.threads), "thread", "threads"),
+            "{} waited {} for it, {} at a time on average{}",
+            several(lock.waiters, "thread", "threads"),
             duration(wait.total),
             number(queue),
             chain::also(subject)

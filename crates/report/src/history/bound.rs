@@ -202,6 +202,7 @@ fn sum_of_locks(pid: u32, locks: Vec<&Lock>) -> Lock {
         timed_out: row.timed_out,
         owner_died: row.locks.iter().fold(0, |sum, lock| sum + lock.owner_died),
         threads: row.locks.iter().map(|lock| lock.threads).max().unwrap_or(0),
+        waiters: row.locks.iter().map(|lock| lock.waiters).max().unwrap_or(0),
         owner_changes: row.owner_changes,
         utilisation: None,
         mean_queue: row.mean_queue,

@@ -2,7 +2,7 @@
 
 use super::{Page, flame, list, sections, stacks, timeline};
 use crate::deadlocks::{remark, title};
-use crate::findings::{TRY, none, tried_by};
+use crate::findings::{none, tried_by};
 use crate::hangs;
 use crate::inversions::{self, seen};
 use crate::rows;
@@ -44,7 +44,7 @@ pub fn run_page(report: &RunReport) -> String {
     } else {
         let tried = html! {
             (list(&findings, true))
-            @if let Some(command) = tried_by(report) { p { (TRY) br; code { (command) } } }
+            @if let Some(trial) = tried_by(report) { p { (trial.introduction) br; code { (trial.command) } } }
         };
         page.section("Findings", "", &tried)
     };

@@ -4,7 +4,9 @@ use super::{Cell, bars, stacks, table};
 use crate::rows::{Row, class_name, kind_of, place};
 use crate::run::{Blamed, BlamedKind, Class, Distribution, Holds, RunReport, Spans, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
-use crate::terminal::{longest_join, notes, own_switches, several, shown, words};
+use crate::terminal::{
+    listed_futex_sites, longest_join, notes, own_switches, several, shown, words,
+};
 use maud::{Markup, html};
 use std::cmp::Reverse;
 use uncontended_figures as figures;
@@ -373,7 +375,7 @@ fn thread_cells(pid: u32, thread: &Thread) -> Vec<Cell> {
 
 /// Futex waits by call site, as the kernel saw them; needs root.
 pub(super) fn futex_sites(report: &RunReport) -> Markup {
-    let sites = &report.coverage.futex_sites;
+    let sites = listed_futex_sites(report);
     if sites.is_empty() {
         return Markup::default();
     }

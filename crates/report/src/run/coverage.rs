@@ -27,7 +27,10 @@ pub struct Coverage {
     pub degraded: Option<Degraded>,
     /// Share (0 to 1) of all futex waiting time that the observer did not account for; needs root.
     pub futex_share_unaccounted: Option<f64>,
-    /// Futex waits by call site as the kernel saw them; needs root.
+    /// All futex waiting time, as the kernel saw it; needs root.
+    #[serde(default)]
+    pub futex_wait_ns: Option<u64>,
+    /// Futex waits by call site as the kernel saw them, the longest ones; needs root.
     pub futex_sites: Vec<FutexSite>,
     /// Further figures by name.
     #[serde(flatten)]

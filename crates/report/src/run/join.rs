@@ -10,9 +10,9 @@ pub struct Join {
     pub tid: u32,
     /// The thread that it waited for.
     pub of: u32,
-    /// That thread's name at its end.
+    /// That thread's name at its end, or the last one known; empty if none is.
     pub name: String,
-    /// The code that it ran, if its stacks show that.
+    /// The code that it ran, if its stacks or the function that it began with show that.
     pub body: Option<Frame>,
     /// From the call to the end of the wait.
     pub wait_ns: u64,

@@ -25,10 +25,10 @@ pub use history::{difference, history};
 pub(crate) use threads::{longest_join, own_switches};
 pub(crate) use worst::{both_ends, cause, lost, member, slept};
 
-use crate::findings::{TRY, none, tried_by};
+use crate::findings::{none, tried_by};
 use crate::inversions::seen;
 use crate::rows;
-use crate::run::{AttachedTo, RunReport, Source};
+use crate::run::{AttachedTo, FutexSite, RunReport, Source};
 use crate::summary::summary;
 use uncontended_figures::text::{ascii, clean, fit, wrap};
 use uncontended_figures::{self as figures, table::Paint};
@@ -195,9 +195,7 @@ fn coverage(report: &RunReport, options: &Options, paint: Paint) -> String {
     if let Some(share) = coverage.futex_share_unaccounted {
         text.push_str(&wrap(&futex_waiting(share), "  · ", options.width));
     }
-    if coverage.futex_share_unaccounted.is_some_and(|share| share >= LISTED) {
-        text.push_str(&worst::futex_sites(report, options));
-    }
+    text.push_str(&worst::futex_sites(report, options));
     if let Some(order) = &report.lock_order {
         text.push_str(&wrap(&seen(order), "  · ", options.width));
     }
@@ -205,8 +203,15 @@ fn coverage(report: &RunReport, options: &Options, paint: Paint) -> String {
     text
 }
 
-/// From this share on that no row contains, the kernel's sites are listed, seen or not: they may tell whose it is.
+/// From this share on that no row contains, the kernel's sites are listed.
 const LISTED: f64 = 0.01;
+
+/// The kernel's sites, seen or not, where they may tell whose the waiting is that no row contains.
+pub(crate) fn listed_futex_sites(report: &RunReport) -> &[FutexSite] {
+    let coverage = &report.coverage;
+    let is_much = coverage.futex_share_unaccounted.is_some_and(|share| share >= LISTED);
+    if is_much { &coverage.futex_sites } else { &[] }
+}
 
 /// How much of all futex waiting no row contains, in a sentence.
 pub(crate) fn futex_waiting(unaccounted: f64) -> String {
@@ -274,8 +279,9 @@ fn findings(report: &RunReport, options: &Options, paint: Paint) -> String {
             first = "     ".to_owned();
         }
     }
-    if let Some(command) = tried_by(report) {
-        text.push_str(&format!("{}    {command}\n", wrap(TRY, "  ", options.width)));
+    if let Some(trial) = tried_by(report) {
+        let introduction = wrap(trial.introduction, "  ", options.width);
+        text.push_str(&format!("{introduction}    {}\n", trial.command));
     }
     text
 }

@@ -84,14 +84,15 @@ pub(crate) fn longest_join(report: &RunReport) -> Option<String> {
     let joins = report.processes.iter().flat_map(|process| &process.joins);
     let join = joins.max_by_key(|join| join.wait_ns)?;
     let is_long = join.wait_ns as f64 >= LONG_JOIN * report.wall_ns as f64;
-    let body = join.body.as_ref().map_or_else(String::new, |body| format!(", {}", code(body)));
+    let name = Some(clean(&join.name)).filter(|name| !name.is_empty());
+    let what: Vec<String> = name.into_iter().chain(join.body.as_ref().map(code)).collect();
+    let what = if what.is_empty() { String::new() } else { format!(" ({})", what.join(", ")) };
     is_long.then(|| {
         format!(
-            "Longest wait for a thread's end: {}, of thread {} for {} ({}{body}).",
+            "Longest wait for a thread's end: {}, of thread {} for {}{what}.",
             figures::duration(join.wait_ns),
             join.tid,
-            join.of,
-            clean(&join.name)
+            join.of
         )
     })
 }

@@ -265,7 +265,7 @@ fn frame_line(frame: &Frame) -> String {
 /// Futex waits by call site, as the kernel saw them; needs root.
 pub(super) fn futex_sites(report: &RunReport, options: &Options) -> String {
     let mut text = String::new();
-    for site in report.coverage.futex_sites.iter().take(options.top) {
+    for site in super::listed_futex_sites(report).iter().take(options.top) {
         let code: Vec<String> =
             rows::callers(&site.stack).take(CALLERS).map(rows::function).collect();
         let code = if code.is_empty() { "unknown code".to_owned() } else { code.join(" ← ") };

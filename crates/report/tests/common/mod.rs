@@ -33,6 +33,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
             symbols_mismatch: vec![],
             degraded: None,
             futex_share_unaccounted: None,
+            futex_wait_ns: None,
             futex_sites: vec![],
             more: BTreeMap::new(),
         },
@@ -88,6 +89,7 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         try_failed: 0,
         timed_out: None,
         threads: 1,
+        waiters: 0,
         owner_changes: Some(0),
         utilisation: Some(0.001),
         mean_queue: Some(0.0),
@@ -361,6 +363,7 @@ pub(crate) fn contended(waits: &[u64], idles: &[u64], holds: &[u64]) -> Lock {
     row.acquisitions = holds.len() as u64;
     row.blocked = waits.len() as u64;
     row.threads = 4;
+    row.waiters = 3;
     row.wait_ns = times(waits);
     row.idle_ns = times(idles);
     row.hold_ns = times(holds);

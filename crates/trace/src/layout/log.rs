@@ -60,9 +60,10 @@ pub struct Logged {
     pub lock: AtomicU32,
     /// Stack of the call that waited or acquired; 0 if unknown.
     pub stack: AtomicU32,
-    /// The thread that ended the wait, or that thread's cell of the lock; 0 if unknown.
+    /// The thread that ended the wait, or that thread's cell of the lock; 0 if unknown. Where it was for another
+    /// thread's end, the number of that thread in the kernel, or 0 if it had ended before.
     pub by: AtomicU32,
-    /// Stack of that thread's acquisition or wakeup; 0 if unknown.
+    /// Stack of that thread's acquisition or wakeup, or of the function that it began with; 0 if unknown.
     pub by_stack: AtomicU32,
     /// One of [`logged`].
     pub what: AtomicU32,
