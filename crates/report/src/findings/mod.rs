@@ -17,6 +17,7 @@
 mod arrivals;
 mod chain;
 mod deadlock;
+mod hold;
 mod hung;
 mod none;
 mod order;

@@ -1,7 +1,8 @@
 //! Rules about locks whose waiting weighs much, whatever its pattern: rare long holds that carry it, and the plain
 //! figures where no other rule has an explanation.
 
-use super::rules::{MOSTLY_IDLE, NO_CPU, Said, cause, longest_hold_in, without_cpu};
+use super::hold::longest_hold;
+use super::rules::{MOSTLY_IDLE, NO_CPU, Said, cause, is_exclusive, without_cpu};
 use super::{Subject, chain, fourth};
 use crate::rows::idle_share;
 use crate::run::{Blame, Distribution, IdleCause, Kind, Lock};
@@ -19,11 +20,6 @@ fn share_of_its_threads(subject: &Subject, wait: &Distribution) -> f64 {
 
 fn is_heavy(subject: &Subject) -> bool {
     subject.waited_ns() >= HEAVY_NS && subject.is_costly()
-}
-
-/// Readers hold at the same time, and waits for a read-write lock may be for its other side.
-fn is_exclusive(kind: Kind) -> bool {
-    !matches!(kind, Kind::RwlockRead | Kind::RwlockWrite)
 }
 
 /// Holds are long from this many medians on.
@@ -75,18 +71,18 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
         format!("take what makes them long ({fill}) out of the lock")
     };
     let also = chain::also(subject);
-    let code = longest_hold_in(lock, hold);
-    let code = code.map_or_else(String::new, |code| format!(" in {code}"));
+    let longest = longest_hold(lock, hold);
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "threads wait for its few long holds: {} of {} holds{} took {} or more, the longest {}{code}. These long holds are most of \
+            "threads wait for its few long holds: {} of {} holds{} took {} or more, the longest {}{}. These long holds are most of \
              the {} that {}, and waits as long are most of the {} that threads waited{also}",
             count(holds),
             count(hold.count),
             subject.which_holds(),
             duration(long_ns),
-            duration(hold.max),
+            duration(longest.ns),
+            longest.in_code(),
             duration(hold.total),
             if subject.waited_only { "all of these took" } else { "it was held" },
             duration(wait.total),
@@ -95,7 +91,7 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
         evidence: vec![
             ("long_holds", holds as f64),
             ("long_hold_ns", held as f64),
-            ("longest_hold_ns", hold.max as f64),
+            ("longest_hold_ns", longest.ns as f64),
             ("fourth_longest_hold_ns", fourth(&hold.worst) as f64),
             ("median_hold_ns", hold.p50 as f64),
             ("total_wait_ns", wait.total as f64),
