@@ -414,51 +414,52 @@ fn woken_into(subject: &Subject) -> Option<Said> {
 /// meant to keep them out.
 fn gate(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
-    let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
-    let is_gate = lock.class == Class::Gate && lock.kind == Kind::Mutex && subject.is_costly();
+    let wait = lock.wait_ns.as_ref()?;
+    let is_gate = lock.class == Class::Gate && lock.kind != Kind::Barrier && subject.is_costly();
     // What its holds do is not why the others waited if it was free then, or if its holder waited itself.
     let elsewhere_ns = chain::waited_ns(subject).saturating_add(idle_wait_ns(lock).unwrap_or(0));
     let is_elsewhere = elsewhere_ns as f64 >= MOSTLY_IDLE * wait.total as f64;
     if !is_gate || is_elsewhere || woken_into(subject).is_some() {
         return None;
     }
-    let held_ns = lock.keeper.and_then(|keeper| keeper.hold_ns).unwrap_or(hold.total);
-    let longest_ns = lock.keeper.and_then(|keeper| keeper.longest_ns).unwrap_or(hold.max);
-    let off_cpu = off_cpu(subject, held_ns).filter(|&share| share >= MOSTLY_OFF_CPU);
     // What an earlier version kept is about holds.
-    let who = match lock.keeper {
+    let (who, held_ns, longest_ns) = match lock.keeper {
         Some(keeper) => {
             let of = percent(keeper.share);
             let code =
                 super::holder_code(lock).map_or_else(String::new, |code| format!(", in {code}"));
-            format!("{of} of the waiting is for the holds of one thread{code}")
+            let who = format!("{of} of the waiting is for the holds of one thread{code}");
+            (who, keeper.hold_ns, keeper.longest_ns)
         }
-        None => "mostly one thread held it".to_owned(),
+        None => {
+            let hold = lock.hold_ns.as_ref().filter(|_| is_exclusive(lock.kind))?;
+            ("mostly one thread held it".to_owned(), Some(hold.total), Some(hold.max))
+        }
     };
+    let off_cpu = held_ns.and_then(|held_ns| off_cpu(subject, held_ns));
+    let off_cpu = off_cpu.filter(|&share| share >= MOSTLY_OFF_CPU);
     let asleep = off_cpu.map_or_else(String::new, |share| {
         format!(", off the CPU for at least {} of that", percent(share))
     });
+    let held = held_ns.zip(longest_ns).map_or_else(String::new, |(held_ns, longest_ns)| {
+        format!(
+            ", for up to {} at a time (in all {} of the run{asleep})",
+            duration(longest_ns),
+            subject.held_for(held_ns as f64 / subject.wall_ns.max(1) as f64)
+        )
+    });
     Some(Said {
         cost_ns: wait.total,
-        text: format!(
-            "{who}, for up to {} at a time (in all {} of the run{asleep}), and the others waited {} in \
-             all",
-            duration(longest_ns),
-            subject.held_for(held_ns as f64 / subject.wall_ns.max(1) as f64),
-            duration(wait.total)
-        ),
+        text: format!("{who}{held}, and the others waited {} in all", duration(wait.total)),
         advice: "; if that is intended, nothing is wrong; else move the long work out of the lock"
             .to_owned(),
-        evidence: vec![
-            ("longest_hold_ns", longest_ns as f64),
-            ("total_hold_ns", held_ns as f64),
-            ("total_wait_ns", wait.total as f64),
-            ("wait_per_wall", subject.queue()),
-        ]
-        .into_iter()
-        .chain(lock.keeper.map(|keeper| ("keeper_share", keeper.share)))
-        .chain(off_cpu.map(|share| ("holder_off_cpu_share", share)))
-        .collect(),
+        evidence: vec![("total_wait_ns", wait.total as f64), ("wait_per_wall", subject.queue())]
+            .into_iter()
+            .chain(longest_ns.map(|ns| ("longest_hold_ns", ns as f64)))
+            .chain(held_ns.map(|ns| ("total_hold_ns", ns as f64)))
+            .chain(lock.keeper.map(|keeper| ("keeper_share", keeper.share)))
+            .chain(off_cpu.map(|share| ("holder_off_cpu_share", share)))
+            .collect(),
     })
 }
 
