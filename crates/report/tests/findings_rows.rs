@@ -61,3 +61,40 @@ fn the_longest_hold_is_that_of_either_side() {
     );
     not_said(&with_readers(30 * MS), "100 times its longest hold");
 }
+
+/// Locks that one line makes are one change where the same code is to blame, and several where not.
+#[test]
+fn each_row_with_enough_waiting_is_in_a_finding() {
+    let row = |id, kind, culprit, waits| {
+        let mut row = contended(&vec![50 * MS; waits], &[], &[40 * MS; 40]);
+        (row.id, row.kind, row.site) = (id, kind, Some(frame("init", "a.c", 15)));
+        row.held_by = vec![Blamed { longest_ns: 40 * MS, ..blamed(culprit, 190 * MS, 0.95) }];
+        row
+    };
+    let mutex = |id, culprit, waits| row(id, Kind::Mutex, culprit, waits);
+    // Other code, the same code, the same code of another kind of lock, too little.
+    let locks = [
+        mutex(1, "flush", 8),
+        mutex(2, "index", 6),
+        mutex(3, "flush", 4),
+        row(4, Kind::Spin, "flush", 5),
+        mutex(5, "flush", 1),
+    ];
+    let found = of_run(WALL_NS, &locks, &[]);
+    let of: Vec<(Option<u64>, &[u64])> =
+        found.iter().map(|finding| (finding.lock, finding.locks.as_slice())).collect();
+    assert_eq!(of, [(Some(1), &[3][..]), (Some(2), &[]), (Some(4), &[])], "{found:#?}");
+    let text = "lock #1 (init a.c:15, one of 4, waits take 20.0 % of the threads' time, 30.0 % with those for #3): longest of";
+    assert!(found[0].text.starts_with(text), "{found:#?}");
+    assert_eq!(found[0].evidence["wait_share_of_all"], 0.3);
+    assert!(!found[1].evidence.contains_key("wait_share_of_all"));
+    let many: Vec<Lock> = (1..=6).map(|id| mutex(id, "flush", 3)).collect();
+    speaks(&many, "45.0 % with those for #5, #4, #3 and 2 more)");
+    // In other processes: of the time of the threads of all.
+    let mut report = run(&["program"]);
+    report.wall_ns = WALL_NS;
+    let of_process = |pid, id| process(pid, vec![mutex(id, "flush", 8)], vec![]);
+    report.processes = vec![of_process(1, 1), of_process(2, 2)];
+    let found = uncontended_report::findings::find(&report);
+    assert_eq!((found.len(), found[0].evidence["wait_share_of_all"]), (1, 0.2), "{found:#?}");
+}

@@ -148,6 +148,7 @@ fn huge_figures_and_strange_names() {
         rule: "idle".to_owned(),
         text: "lock #3: ".to_owned() + &"its waiters are woken late ".repeat(6),
         lock: Some(3),
+        locks: vec![],
         wait_share: None,
         evidence: Default::default(),
     }];
@@ -170,7 +171,14 @@ fn waiting_without_a_culprit_is_said() {
 
 fn about_a_lock() -> Finding {
     let (rule, text) = ("long-hold".to_owned(), "held for long".to_owned());
-    Finding { rule, text, lock: Some(1), wait_share: None, evidence: Default::default() }
+    Finding {
+        rule,
+        text,
+        lock: Some(1),
+        locks: vec![],
+        wait_share: None,
+        evidence: Default::default(),
+    }
 }
 
 /// A run that hardly waits for locks has no culprits, unless a finding or the question is about one.
