@@ -412,9 +412,14 @@ fn the_head_of_a_convoy_is_to_blame() {
     }
 }
 
+/// A hold in which waits run out is one hold, of its whole length, whether or not a thread waits for it to the end.
 #[test]
-fn a_writer_that_gives_up_waited_for_the_reader() {
-    check_with("blame_gives_up", &["reader"], 0);
+fn waits_that_run_out_in_one_hold_count_one() {
+    for mode in ["reader", "alone"] {
+        for flags in [&[][..], &["--all-holds"]] {
+            check_by(flags, "blame_gives_up", &[mode], 0);
+        }
+    }
 }
 
 #[test]

@@ -287,9 +287,10 @@ fn caller<'s>(site: &Frame, stack: &'s [Frame]) -> Option<&'s Frame> {
     outwards.into_iter().find(|frame| frame.function.is_some() && frame.module == site.module)
 }
 
-/// Pieces of one kind and line become one; the greatest waiting comes first.
+/// Pieces of one kind and line become one; the greatest waiting comes first. Where waits ended during a hold, one piece
+/// has their waiting, and another counts the hold: at least one, if that went on to the end.
 fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
-    all.retain(|piece| piece.wait_ns > 0);
+    all.retain(|piece| piece.wait_ns > 0 || piece.holds > 0);
     // The order within a site decides whose stack stays.
     all.sort_by(|a, b| (b.wait_ns, &a.stack, &a.locks).cmp(&(a.wait_ns, &b.stack, &b.locks)));
     let mut places = HashMap::new();
@@ -316,6 +317,10 @@ fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
         sum.pids.extend(piece.pids);
         sum.pids.sort_unstable();
         sum.pids.dedup();
+    }
+    sites.retain(|site| site.wait_ns > 0);
+    for site in sites.iter_mut().filter(|site| site.kind == BlamedKind::Hold) {
+        site.holds = site.holds.max(1);
     }
     sites.sort_by_key(|site| Reverse(site.wait_ns));
     sites
