@@ -29,7 +29,7 @@ use crate::site::{Recorder, Row};
 use crate::stacks;
 use crate::waiters::{self, Side};
 use uncontended_atomic::Ordering::{Relaxed, SeqCst};
-use uncontended_trace::layout::{Caused, Cell, Lock, SITES, WAITED, WAITED_SITES, WOKEN_INTO};
+use uncontended_trace::layout::{Caused, Cell, DIED, Lock, SITES, WAITED, WAITED_SITES};
 
 /// What one hold cost the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -94,6 +94,7 @@ pub(crate) fn died(recorder: &Recorder, row: Row, now: u64) {
     inherited.store(inherited.load(Relaxed).saturating_add(1), Relaxed);
     if let Some(share) = caused_by_owner(recorder, lock, now) {
         book(recorder, cell, share);
+        book(recorder, cell, Share { passed_to: DIED, ..share });
     }
 }
 
@@ -244,8 +245,7 @@ fn entry(recorder: &Recorder, cell: &Cell, key: Key, wait: u64) -> Option<&'stat
 /// and what it had is added to the entry for all others. Else that one.
 #[cold]
 fn taken_over(recorder: &Recorder, cell: &Cell, key: Key, wait: u64) -> Option<&'static Caused> {
-    let is_site =
-        |of: Key| of.0 != 0 && if key.1 == WAITED { of.1 == WAITED } else { of.1 < WOKEN_INTO };
+    let is_site = |of: Key| of.0 != 0 && if key.1 == WAITED { of.1 == WAITED } else { of.1 < DIED };
     let rest = (0, if key.1 == WAITED { WAITED } else { 0 });
     let others = find(recorder, cell, rest).or_else(|| make(recorder, cell, rest))?;
     let all = recorder.arena.list::<Caused>(&cell.caused).map(|(_, entry)| entry);

@@ -62,6 +62,34 @@ fn the_longest_hold_is_that_of_either_side() {
     not_said(&with_readers(30 * MS), "100 times its longest hold");
 }
 
+/// Waits for threads that died with the lock are explained by that, from a tenth of the waiting on.
+#[test]
+fn threads_that_died_with_the_lock() {
+    let row = |died_ns| {
+        let mut row = lock(1, Kind::Mutex, "push");
+        (row.owner_died, row.threads) = (5, 10);
+        row.wait_ns = long(5, 200 * MS, 40 * MS, 40 * MS, 40 * MS);
+        row.held_by = vec![Blamed { died_ns, ..blamed("die", 198 * MS, 0.99) }];
+        row
+    };
+    let words = "threads died while they held it, 5 times, and 98.0 % of the 200 ms that others waited was for these holds";
+    speaks(&[row(196 * MS)], words);
+    speaks(&[row(196 * MS)], "was for these holds, mostly in die sort.c:3301: let no thread");
+    rests_on(
+        &row(196 * MS),
+        words,
+        &[("owner_died", 5.0), ("died_ns", 196e6), ("died_share", 0.98), ("total_wait_ns", 200e6)],
+    );
+    // The plain figures are left out from half on.
+    assert!(!says(&row(100 * MS), "take it less often") && says(&row(100 * MS), "died"));
+    assert!(says(&row(100 * MS - 1), "take it less often") && says(&row(20 * MS), "died"));
+    assert!(!says(&row(20 * MS - 1), "died"));
+    // Waits that are neither much nor long.
+    let mut little = row(196 * MS);
+    little.wait_ns = long(5, 99 * MS, 10 * MS, 40 * MS, 10 * MS);
+    assert!(!says(&little, "died"));
+}
+
 /// Locks that one line makes are one change where the same code is to blame, and several where not.
 #[test]
 fn each_row_with_enough_waiting_is_in_a_finding() {

@@ -64,6 +64,16 @@ fn each_side_waits_for_the_other() {
     }
 }
 
+/// What threads waited for one that died with the lock is said to be that, and not to be its work.
+#[test]
+fn a_thread_that_dies_with_a_lock_is_named() {
+    let report = check_with("blame_dies", &[], 0);
+    let texts = texts(&report);
+    let about: Vec<&&str> = texts.iter().filter(|text| text.contains("die blame_dies.c")).collect();
+    let [text] = about[..] else { panic!("{texts:#?}") };
+    assert!(text.contains("threads died while they held it, 1 time, and "), "{texts:#?}");
+}
+
 /// What no thread holds is named by the code that ended the waits.
 #[test]
 fn the_last_to_arrive_is_named() {

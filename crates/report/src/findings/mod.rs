@@ -18,6 +18,7 @@
 mod arrivals;
 mod chain;
 mod deadlock;
+mod died;
 mod hold;
 mod hung;
 mod none;
@@ -259,7 +260,7 @@ fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
     let explained = claims.len();
     claims.extend(rules::OF_ANY.iter().filter_map(claim));
     let explains = |claim: &Claim| ["gate", "woken-into", "passed-on"].contains(&claim.rule);
-    let is_explained = explained > 0 || claims.iter().any(explains);
+    let is_explained = explained > 0 || claims.iter().any(explains) || died::explains(subject);
     if !is_explained && is_costly && subject.is_lock() {
         claims.extend(claim(&rules::OF_HEAVY));
     }

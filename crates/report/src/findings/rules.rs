@@ -5,7 +5,7 @@
 //! idle hand-offs under oversubscription, owner changes and the single-writer principle, gates that look like
 //! contention.
 
-use super::{Subject, arrivals, chain, fourth, hold, hung, sleep, weight};
+use super::{Subject, arrivals, chain, died, fourth, hold, hung, sleep, weight};
 use crate::rows::{idle_share, idle_wait_ns};
 use crate::run::{Class, Distribution, IdleCause, Kind, Lock, Span};
 use uncontended_figures::{count, duration, number, percent};
@@ -41,6 +41,7 @@ pub(super) const OF_HEAVY: Rule = ("heavy", weight::heavy);
 pub(super) const OF_ANY: &[Rule] = &[
     ("unfinished", hung::unfinished),
     ("polling", polling),
+    ("owner-died", died::holder_died),
     ("woken-into", woken_into),
     ("passed-on", chain::passed_on),
     ("gate", gate),
