@@ -31,7 +31,7 @@ mod weight;
 
 pub use none::none;
 pub(crate) use rules::cause;
-pub(crate) use weight::HEAVY_NS;
+pub(crate) use weight::{HEAVY_NS, NOT_SEEN, why_unknown};
 
 use crate::code::line;
 use crate::rows::{code_in, function, place};

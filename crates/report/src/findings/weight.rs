@@ -5,9 +5,10 @@ use super::hold::longest_hold;
 use super::rules::{MOSTLY_IDLE, NO_CPU, Said, cause, is_exclusive, without_cpu};
 use super::{Subject, chain, fourth};
 use crate::rows::idle_share;
-use crate::run::{Blame, Distribution, IdleCause, Kind, Lock};
+use crate::run::{Blame, Distribution, IdleCause, Kind, Lock, RunReport, Source};
 use crate::terminal::several;
 use uncontended_figures::{count, duration, number, percent};
+use uncontended_trace::layout::ARRIVALS;
 
 /// Less waiting in all is not worth a finding in the shortest of runs.
 pub(crate) const HEAVY_NS: u64 = 10_000_000;
@@ -116,7 +117,8 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
         passing
     } else if is_unknown(lock) {
         format!(
-            "who had it then was not seen; threads waited in {}: take it less often there, or split it",
+            "{}; threads waited in {}: take it less often there, or split it",
+            why_unknown(subject.report, lock),
             waiter(lock)
         )
     } else if free < MOSTLY_IDLE {
@@ -193,6 +195,22 @@ fn is_unknown(lock: &Lock) -> bool {
         blame.unknown_ns > known_ns
     };
     lock.blame.is_some_and(most)
+}
+
+/// Why waiting has no known cause.
+pub(crate) const NOT_SEEN: &str = "who held the lock then was not seen";
+
+/// The same of a lock: of more threads than its list has places for, only those with a place are divided.
+pub(crate) fn why_unknown(report: &RunReport, lock: &Lock) -> String {
+    let has_list = report.source == Source::Preload && lock.like.is_none();
+    if !has_list || lock.threads as usize <= ARRIVALS {
+        return NOT_SEEN.to_owned();
+    }
+    format!(
+        "of the {} threads that waited for #{}, only {ARRIVALS} at a time are kept apart, or its holder was not seen",
+        count(lock.threads.into()),
+        lock.id
+    )
 }
 
 /// The code that waited the most.
