@@ -59,6 +59,8 @@ int main(void) {
     pthread_join(waits, NULL);
     expect("mutex", &robust, "held_by(die) >= %lld", HOLD_MS * MS);
     expect("mutex", &robust, "owner_died = 1");
+    expect("mutex", &robust, "held_by.0.died_ns >= %lld", HOLD_MS * MS);
+    expect("mutex", &recursive, "held_by.0.died_ns = null");
     expect("mutex", &recursive, "held_by.0.site.function = hold_outermost");
     expect("mutex", &recursive, "held_by.0.wait_ns >= %lld", HOLD_MS * MS);
     return 0;

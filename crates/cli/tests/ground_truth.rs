@@ -10,6 +10,8 @@ mod findings;
 mod lock_order;
 #[path = "ground_truth/many.rs"]
 mod many;
+#[path = "ground_truth/paths.rs"]
+mod paths;
 #[path = "ground_truth/shared.rs"]
 mod shared;
 
@@ -291,128 +293,6 @@ fn a_waiter_without_a_cpu_waits_for_that_of_the_releaser_or_for_another() {
     check_with("releasers_cpu", &["apart"], 0);
 }
 
-/// On a machine so busy that threads slept for a fifth of the run before they met, no gain is reported: the program
-/// then runs again.
-fn path_of_threads_that_met(mode: &str) -> Value {
-    for _ in 0..3 {
-        let (report, unmet) = run_by(&[], "path", &[mode], 0);
-        let [asleep_ns, wall_ns] = [&report["paths"][0]["asleep_ns"], &report["wall_ns"]];
-        if asleep_ns.as_u64().unwrap_or(0) <= wall_ns.as_u64().unwrap() / 5 {
-            assert_eq!(unmet, Vec::<String>::new(), "{mode}: {report:#}");
-            return report;
-        }
-    }
-    check_with("path", &[mode], 0)
-}
-
-#[test]
-fn the_path_leads_to_the_hold_that_all_waited_for() {
-    for mode in ["join", "made", "condition", "semaphore", "barrier", "nested", "writer", "exit"] {
-        let report = path_of_threads_that_met(mode);
-        assert_eq!(report["ranked_by"], "gain", "{mode}");
-        let paths = report["paths"].as_array().expect("paths");
-        let [path] = &paths[..] else { panic!("{mode}: {paths:?}") };
-        // No thread joins the one that ends the process, so what was before that one is unknown.
-        let most = if mode == "exit" { 100_000_000 } else { 0 };
-        assert!(path["unknown_ns"].as_u64().is_some_and(|ns| ns <= most), "{mode}: {path:#}");
-    }
-}
-
-#[test]
-fn the_slowest_calls_are_told_from_the_median_ones() {
-    const NAME: &str = "the_slowest_calls_are_told_from_the_median_ones";
-    let program = Program::compile("spans", &["-O1"]);
-    let tried = Command::new(env!("CARGO_BIN_EXE_unc"))
-        .args(["run", "--quiet", "--no-history", "--span", "main", "--"])
-        .arg(program.path())
-        .output()
-        .expect("unc can be started");
-    let said = String::from_utf8_lossy(&tried.stderr).into_owned();
-    if said.contains("--span cannot watch") {
-        return uncontended_testkit::skip(&NAME, &said.trim());
-    }
-    let report = check_by(&["--span", "request"], "spans", &[], 0);
-    let spans = &report["spans"][0];
-    assert_eq!((&spans["name"], &spans["kind"]), (&"request".into(), &"function".into()));
-    // The first calls are missed: the places to which they return have yet to be learnt.
-    let count = spans["count"].as_u64().expect("a count");
-    assert!((1_000..=2_000).contains(&count) && spans["lost"] == 0, "{spans:#}");
-    the_slowest_waited_for_the_compaction(spans);
-}
-
-#[test]
-fn a_program_announces_its_spans() {
-    let report = check_with("spans", &[], 0);
-    let spans = &report["spans"][0];
-    assert_eq!((&spans["name"], &spans["kind"]), (&"serve".into(), &"annotation".into()));
-    assert_eq!((&spans["count"], &spans["not_kept"]), (&2_000.into(), &0.into()));
-    let inner = &report["spans"][1];
-    assert_eq!((&inner["name"], &inner["count"]), (&"inner".into(), &1_000.into()));
-    the_slowest_waited_for_the_compaction(spans);
-    // A short wait after the long one does not hide it.
-    let report = check_with("spans", &["store-first"], 0);
-    the_slowest_waited_for_the_compaction(&report["spans"][0]);
-}
-
-#[test]
-fn a_long_wait_before_a_short_one_is_on_the_path() {
-    let report = check_with("path", &["told"], 0);
-    assert_eq!(report["ranked_by"], "gain");
-}
-
-fn the_slowest_waited_for_the_compaction(spans: &Value) {
-    let compact_of = |group: &str| {
-        let parts = spans[group]["parts"].as_array().expect("parts");
-        let mut of = parts.iter().filter(|part| part["site"]["function"] == "compact");
-        of.next().and_then(|part| part["ns"].as_u64()).unwrap_or(0)
-    };
-    // At most four calls of each thread waited for a compaction, which takes 30 ms.
-    let (slowest, median) = (&spans["slowest"], &spans["median"]);
-    let hundredth = Value::from(spans["count"].as_u64().expect("a count").div_ceil(100));
-    assert_eq!((&slowest["count"], &median["count"]), (&hundredth, &hundredth));
-    assert!(compact_of("slowest") > 1_000_000, "{spans:#}");
-    assert_eq!(compact_of("median"), 0, "{spans:#}");
-    for group in [slowest, median] {
-        let parts = group["parts"].as_array().unwrap().iter().map(|part| &part["ns"]);
-        let rest = ["own_ns", "handed_over_ns", "unknown_ns"].map(|part| &group[part]);
-        let sum: u64 = parts.chain(rest).filter_map(Value::as_u64).sum();
-        let whole = group["ns"].as_u64().unwrap();
-        assert!(whole.abs_diff(sum) <= whole / 10 + 10, "{group:#}: the parts sum to {sum}");
-    }
-}
-
-#[test]
-fn a_thread_that_sleeps_until_a_flag_is_set_tells_no_gain() {
-    let report = check_with("path", &["flag"], 0);
-    assert_eq!(report["ranked_by"], "wait");
-    let findings = report["findings"].as_array().unwrap().iter();
-    let mut texts = findings.filter_map(|finding| finding["text"].as_str());
-    assert!(texts.all(|text| !text.contains("hardly makes it shorter")), "{report:#}");
-}
-
-/// If holds take a part less time, the gain is at least that part of the gain at most, and at most that part of their
-/// time on the path. A busy machine only adds to a run: the shortest of several counts.
-#[test]
-fn half_a_hold_gains_what_the_path_says() {
-    let ns = |value: &Value| value.as_u64().expect("nanoseconds");
-    let length = |report: &Value| ns(&report["paths"][0]["until_ns"]);
-    let shortest = |ms: &str| {
-        let runs = (0..4).map(|_| check_with("path", &["pace", ms], 0));
-        runs.min_by_key(length).expect("runs")
-    };
-    let (whole, half) = (shortest("40"), shortest("20"));
-    let gain = ns(&of_path(&whole, "gain", "hold_pace"));
-    let path = ns(&of_path(&whole, "path", "hold_pace"));
-    let gained = length(&whole).saturating_sub(length(&half));
-    let slack = 60_000_000;
-    let [least, most] = [gain.min(path) / 2, gain.min(gain.max(path) / 2)];
-    assert!(
-        (least.saturating_sub(slack)..=most + slack).contains(&gained),
-        "{gained} is not from {least} to {most}"
-    );
-    assert!(most > 2 * slack, "{most}");
-}
-
 /// The waiting for a thread that waits for the head is the head's: a crowd's, and for both sides of a read-write lock.
 #[test]
 fn the_head_of_a_convoy_is_to_blame() {
@@ -421,9 +301,14 @@ fn the_head_of_a_convoy_is_to_blame() {
     }
 }
 
+/// A hold in which waits run out is one hold, of its whole length, whether or not a thread waits for it to the end.
 #[test]
-fn a_writer_that_gives_up_waited_for_the_reader() {
-    check_with("blame_gives_up", &["reader"], 0);
+fn waits_that_run_out_in_one_hold_count_one() {
+    for mode in ["reader", "alone"] {
+        for flags in [&[][..], &["--all-holds"]] {
+            check_by(flags, "blame_gives_up", &[mode], 0);
+        }
+    }
 }
 
 #[test]

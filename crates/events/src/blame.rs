@@ -4,10 +4,11 @@
 //! The holder books what its hold cost the others: at a release that threads wait for, [`caused`] sums over the waiter
 //! list the time since the later of a waiter's arrival and the hold's beginning, and [`book`] adds it to the site of
 //! the hold after the unlock. A waiter whose time runs out books the last piece itself ([`last_piece`]), since no
-//! release will. During another part of a wait the lock was free: `Lock::free` sums that time ([`Free`]), and the
-//! waiter takes the difference. The rest is unknown: a holder that was not seen, waiters for a read-write lock beyond
-//! the slots of the list, and the time between the call and the arrival. Of other waiters beyond the slots, a long hold
-//! looks for the arrivals; in a shorter one, each is taken to have waited since it began ([`beyond`]).
+//! release will; the release counts the hold (`given_up`). During another part of a wait the lock was free:
+//! `Lock::free` sums that time ([`Free`]), and the waiter takes the difference. The rest is unknown: a holder that was
+//! not seen, waiters for a read-write lock beyond the slots of the list, and the time between the call and the arrival.
+//! Of other waiters beyond the slots, a long hold looks for the arrivals; in a shorter one, each is taken to have
+//! waited since it began ([`beyond`]).
 //! # State
 //! `Cell::site` is the stack of the current hold's acquisition. `Cell::caused` lists at most [`SITES`] sites, then as
 //! many by the two inner frames of their stacks alone, as many by the innermost, and one entry for all others. A site
@@ -24,13 +25,14 @@
 use crate::chain::{self, Part, PassedOn};
 use crate::counter::add;
 pub use crate::free::{Free, close};
+use crate::given_up;
 use crate::list::{self, CLAIMED};
 use crate::site::{Recorder, Row};
 use crate::stacks;
-use crate::waiters;
+use crate::waiters::{self, Side};
 use uncontended_atomic::Ordering::{Relaxed, SeqCst};
 use uncontended_trace::layout::{
-    Caused, Cell, Lock, SITES, WAITED, WAITED_SITES, WOKEN_INTO, WaiterList,
+    Caused, Cell, DIED, Lock, SITES, WAITED, WAITED_SITES, WaiterList,
 };
 
 /// What one hold cost the others.
@@ -96,16 +98,24 @@ pub(crate) fn died(recorder: &Recorder, row: Row, now: u64) {
     inherited.store(inherited.load(Relaxed).saturating_add(1), Relaxed);
     if let Some(share) = caused_by_owner(recorder, lock, now) {
         book(recorder, cell, share);
+        book(recorder, cell, Share { passed_to: DIED, ..share });
     }
 }
 
 #[inline(always)]
 fn divided(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64, is_own: bool) -> Option<Share> {
     let waiting = waiters::count(lock);
-    let list = list::existing(recorder, lock).filter(|_| waiting != 0)?;
+    let list = list::existing(recorder, lock)?;
     let began = cell.hold_start.load(Relaxed);
+    let has_given_up = given_up::is_in(recorder, lock, began, Side::Exclusive);
+    if waiting == 0 && !has_given_up {
+        return None;
+    }
     let (mut wait, mut waits, mut earliest) = (0u64, 0, now);
     for slot in &list.arrivals {
+        if waits == waiting {
+            break;
+        }
         // SeqCst: keeps the releaser's store of `wanted_at` before this load (I2).
         let arrival = slot.load(SeqCst);
         if arrival <= CLAIMED {
@@ -114,9 +124,6 @@ fn divided(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64, is_own: bool
         wait = wait.wrapping_add(meanwhile(arrival, began, now));
         earliest = earliest.min(arrival);
         waits += 1;
-        if waits == waiting {
-            break;
-        }
     }
     let start = if began > 1 { began } else { earliest };
     if waits < waiting {
@@ -132,7 +139,7 @@ fn divided(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64, is_own: bool
     };
     let PassedOn { to: passed_to, wait: passed_on, has_further } = passed;
     let waits = u64::from(waits);
-    (waits > 0).then_some(Share {
+    (waits > 0 || has_given_up).then_some(Share {
         site,
         release: 0,
         wait,
@@ -275,8 +282,7 @@ fn entry(recorder: &Recorder, cell: &Cell, key: Key, wait: u64) -> Option<&'stat
 /// and what it had is added to the entry for all others. Else that one.
 #[cold]
 fn taken_over(recorder: &Recorder, cell: &Cell, key: Key, wait: u64) -> Option<&'static Caused> {
-    let is_site =
-        |of: Key| of.0 != 0 && if key.1 == WAITED { of.1 == WAITED } else { of.1 < WOKEN_INTO };
+    let is_site = |of: Key| of.0 != 0 && if key.1 == WAITED { of.1 == WAITED } else { of.1 < DIED };
     let rest = (0, if key.1 == WAITED { WAITED } else { 0 });
     let others = find(recorder, cell, rest).or_else(|| make(recorder, cell, rest))?;
     let all = recorder.arena.list::<Caused>(&cell.caused).map(|(_, entry)| entry);
@@ -302,6 +308,14 @@ fn taken_over(recorder: &Recorder, cell: &Cell, key: Key, wait: u64) -> Option<&
     Some(least)
 }
 
+/// The piece from `from` until `now` of a wait that ends during the hold of `site` that began at `began`. The hold
+/// continues: its release counts it.
+pub(crate) fn piece((site, began): (u32, u64), from: u64, now: u64) -> Share {
+    let start = if began > 1 { began } else { from };
+    let (wait, length) = (now.saturating_sub(from), now.saturating_sub(start));
+    Share { site, wait, waits: 1, holds: 0, length, ..Share::default() }
+}
+
 /// The piece of a wait that its thread has to book itself, because it gives up at `now`, during a hold. The thread has
 /// left the list.
 pub fn last_piece(recorder: &Recorder, lock: &Lock, arrival: u64, now: u64) -> Option<Share> {
@@ -318,6 +332,6 @@ pub fn last_piece(recorder: &Recorder, lock: &Lock, arrival: u64, now: u64) -> O
     if !is_held || last_scan >= from || from >= now {
         return None;
     }
-    let length = now - from;
-    Some(Share { site, wait: length, waits: 1, holds: 1, length, ..Share::default() })
+    given_up::leave(recorder, lock, began, Side::Exclusive);
+    Some(piece((site, began), from, now))
 }

@@ -25,6 +25,7 @@ pub mod deadline;
 pub mod events;
 mod free;
 pub mod generations;
+mod given_up;
 mod list;
 pub mod log;
 pub mod maps;

@@ -7,6 +7,7 @@
 
 use crate::blame::{self, Share};
 use crate::counter::add;
+use crate::given_up;
 use crate::list;
 use crate::log;
 use crate::recent::{self, Hold};
@@ -100,6 +101,7 @@ pub fn releasing(at: impl Site, row: Row) -> Option<Unlock> {
         return None;
     }
     let mut release = stamp(at, lock, depth == 1);
+    given_up::take(lock);
     if depth == 0 {
         release.caused = blame::caused_by_owner(at.recorder(), lock, release.now);
     } else {

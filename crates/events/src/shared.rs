@@ -28,6 +28,7 @@
 use crate::blame::{self, Share};
 use crate::chain::{self, Part};
 use crate::events::{self, End, Idle, Waited};
+use crate::given_up;
 use crate::list::{self, CLAIMED};
 use crate::log::{self, By};
 use crate::releases::{Unlock, stamp};
@@ -208,9 +209,10 @@ fn last_piece(
     let holds = |cell: &&Cell| cell.depth.load(Relaxed) != 0 && cell.hold_start.load(Relaxed) != 0;
     let owners = owners.map(|row| row.lock.owner.load(Relaxed)).filter(|&owner| owner != 0);
     let holder = owners.map(|owner| recorder.arena.at::<Cell>(owner)).find(holds)?;
-    let from = arrival.max(holder.hold_start.load(Relaxed));
-    let (length, site) = (now.checked_sub(from)?, holder.site.load(Relaxed));
-    Some(Share { site, wait: length, waits: 1, holds: 1, length, ..Share::default() })
+    let began = holder.hold_start.load(Relaxed);
+    let from = arrival.max(began);
+    given_up::leave(recorder, rows.state.lock, began, rows.side);
+    (from <= now).then(|| blame::piece((holder.site.load(Relaxed), began), from, now))
 }
 
 /// The holds of a lock that ended while others went on, made when they are first needed; none if there is no room.
@@ -329,9 +331,13 @@ fn divide(
     let arrivals = Arrivals::of(recorder, rows.state.lock, list, now);
     let noted = list.noted.swap(0, Relaxed) as usize; // I1
     let is_full = noted > RECENT;
-    let share = |site: u32, release: u32, length: u64, (wait, waits): (u64, u64)| {
-        let share = Share { site, release, wait, waits, holds: 1, length, ..Share::default() };
-        (waits > 0).then_some(share)
+    let share = |hold: Share, began: u64, costs: [(u64, u64); 2]| {
+        let of = |side: Side| {
+            let (wait, waits) = costs[side as usize];
+            let is_waited = waits > 0 || given_up::is_in(recorder, rows.state.lock, began, side);
+            is_waited.then_some(Share { wait, waits, holds: 1, ..hold })
+        };
+        [Side::Exclusive, Side::Shared].map(of)
     };
     let own = Part { from: began.max(divided_to), to: now, by: rows.mine.cell.site.load(Relaxed) };
     let (mut cover, mut parts, mut count) = (own.from, [Part::default(); CHAIN_PARTS], 0);
@@ -346,8 +352,9 @@ fn divide(
             let costs = arrivals.cost(part.from, part.to);
             let is_several = is_full && place == RECENT - 1;
             let length = if is_several { 0 } else { ended.saturating_sub(began) };
-            let release = release.load(Relaxed);
-            book(recorder, rows, readers, costs.map(|cost| share(part.by, release, length, cost)));
+            let (site, release) = (part.by, release.load(Relaxed));
+            let hold = Share { site, release, length, ..Share::default() };
+            book(recorder, rows, readers, share(hold, began, costs));
             cover = start;
             if let Some(place) = parts.get_mut(count) {
                 (*place, count) = (part, count + 1);
@@ -356,7 +363,8 @@ fn divide(
     }
     chain::leave(recorder, rows.state.lock, parts[..count].iter().rev(), (began, own));
     let length = now.saturating_sub(began);
-    let mut shares = arrivals.cost(own.from, now).map(|cost| share(own.by, 0, length, cost));
+    let hold = Share { site: own.by, length, ..Share::default() };
+    let mut shares = share(hold, began, arrivals.cost(own.from, now));
     if let Some(meanwhile) = chain::meanwhile(recorder, own.from) {
         for (side, row) in [Some(rows.state), readers].into_iter().enumerate() {
             let (Some(share), Some(row)) = (&mut shares[side], row) else { continue };
@@ -420,9 +428,11 @@ fn left_by(recorder: &Recorder, rows: Rows, now: u64) {
     state.lock.signalled.store(now, Relaxed);
 }
 
-/// Whether what is to be divided is readers' waiting too.
-fn wants_readers(at: impl Site, lock: &Lock, list: &Recent) -> bool {
-    list::shared(at.recorder(), lock) || undivided::is_shared(lock, list)
+/// Whether what is to be divided, when the hold ends that began at `began`, is readers' waiting too.
+fn wants_readers(at: impl Site, lock: &Lock, list: &Recent, began: u64) -> bool {
+    list::shared(at.recorder(), lock)
+        || undivided::is_shared(lock, list)
+        || given_up::is_in(at.recorder(), lock, began, Side::Shared)
 }
 
 /// Records the release that is about to happen. `readers` makes the readers' row for a writer that they wait for.
@@ -453,7 +463,7 @@ pub fn leave(at: impl Site, rows: Rows, readers: impl FnOnce() -> Option<Row>) -
     let readers = match side {
         Side::Shared => Some(mine),
         Side::Exclusive => {
-            list.filter(|list| wants_readers(at, state.lock, list)).and_then(|_| readers())
+            list.filter(|list| wants_readers(at, state.lock, list, began)).and_then(|_| readers())
         }
     };
     let mut caused = [None; 2];

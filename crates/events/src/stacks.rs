@@ -11,7 +11,7 @@
 
 use crate::site::Recorder;
 use uncontended_atomic::{AtomicU64, Ordering::*};
-use uncontended_trace::layout::{self, STACK_SLOTS, Stack, WOKEN_INTO};
+use uncontended_trace::layout::{self, DIED, STACK_SLOTS, Stack};
 
 /// The number of a stack in the record, that of an equal stack if there is one; 0 if there is no room.
 pub fn enter(recorder: &Recorder, frames: &[u64]) -> u32 {
@@ -60,7 +60,7 @@ pub fn enter(recorder: &Recorder, frames: &[u64]) -> u32 {
 /// what took the lock or wraps it, and its caller. A marker stays as it is.
 #[cold]
 pub(crate) fn inner(recorder: &Recorder, number: u32, frames: usize) -> u32 {
-    if number == 0 || number >= WOKEN_INTO {
+    if number == 0 || number >= DIED {
         return number;
     }
     let stack: &Stack = recorder.arena.at(number);

@@ -93,26 +93,41 @@ fn who_gives_up_blames_the_hold_that_goes_on() {
     holder.takes(10);
     let wait = waiter.waits(20);
     waiter.gives_up(wait, 50);
-    assert_eq!(waiter.caused(), [(1, 30, 1, 1, 30)]);
+    assert_eq!(waiter.caused(), [(1, 30, 1, 0, 40)], "the hold is not over");
+    let (wait, again) = (waiter.waits(51), other.waits(52));
+    waiter.gives_up(wait, 55);
+    other.gives_up(again, 55);
+    assert_eq!(waiter.caused(), [(1, 34, 2, 0, 45)]);
+    assert_eq!(other.caused(), [(1, 3, 1, 0, 45)]);
     holder.releases(60);
-    assert_eq!(holder.caused(), [], "no waiter");
+    assert_eq!(holder.caused(), [(1, 0, 0, 1, 50)], "one hold, in full, though no thread waits");
+    holder.takes(61);
+    holder.releases(62);
+    assert_eq!(holder.caused(), [(1, 0, 0, 1, 50)], "in another hold");
     // A wait through one hold and a part of the next: each piece once.
     holder.takes(70);
     let wait = waiter.waits(80);
     holder.releases(90);
     other.takes(100);
     waiter.gives_up(wait, 120);
-    assert_eq!(holder.caused(), [(1, 10, 1, 1, 20)]);
-    assert_eq!(waiter.caused(), [(1, 30, 1, 1, 30), (3, 20, 1, 1, 20)]);
-    assert_eq!((waiter.waited(), waiter.free()), (30 + 40, 10));
+    assert_eq!(holder.caused(), [(1, 10, 1, 2, 50)]);
+    assert_eq!(waiter.caused(), [(1, 34, 2, 0, 45), (3, 20, 1, 0, 20)]);
+    assert_eq!((waiter.waited(), waiter.free()), (30 + 4 + 40, 10));
+    let wait = waiter.waits(125);
     other.releases(130);
-    assert_eq!(other.caused(), []);
+    assert_eq!(
+        other.caused(),
+        [(1, 3, 1, 0, 45), (3, 5, 1, 1, 30)],
+        "one, that others wait for too"
+    );
+    waiter.gets(wait, 135);
+    waiter.releases(136);
     // While the lock is free.
     holder.takes(140);
     let wait = waiter.waits(150);
     holder.releases(160);
     waiter.gives_up(wait, 175);
-    assert_eq!((waiter.free(), waiter.caused().len()), (10 + 15, 2));
+    assert_eq!((waiter.free(), waiter.caused().len()), (10 + 5 + 15, 2));
 }
 
 #[test]

@@ -294,11 +294,14 @@ fn gives_up_at_a_release() -> impl Fn() + 'static {
         let released = spawn(move || events::release(holder, held, || true, || 0));
         wait.gave_up();
         assert_eq!(released.join().unwrap(), 0);
-        let booked = |row: Row| -> u64 {
+        let sum = |row: Row, figure: fn(&Caused) -> u64| -> u64 {
             let list = scene.arena.list::<Caused>(&row.cell.caused);
             let of_holds = list.filter(|(_, entry)| entry.passed_to.load(Relaxed) != WAITED);
-            of_holds.map(|(_, entry)| entry.wait.load(Relaxed)).sum()
+            of_holds.map(|(_, entry)| figure(entry)).sum()
         };
+        let booked = |row| sum(row, |entry| entry.wait.load(Relaxed));
+        let holds = |row| sum(row, |entry| entry.holds.load(Relaxed));
+        assert!(holds(held) <= 1 && holds(wanted) == 0, "the holder counts its hold once");
         let cold: &Cold = scene.arena.at(wanted.cell.cold.load(Relaxed));
         let known = booked(held) + booked(wanted) + cold.wait_free.load(Relaxed);
         assert!(known <= 40, "a piece is booked twice: {known} of 40");

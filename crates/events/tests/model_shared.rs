@@ -11,7 +11,10 @@ use uncontended_events::blame::{self, Share};
 use uncontended_events::events;
 use uncontended_events::shared::{self, Rows};
 use uncontended_events::site::Row;
-use uncontended_events::waiters::Side::{self, Exclusive, Shared};
+use uncontended_events::waiters::{
+    self,
+    Side::{self, Exclusive, Shared},
+};
 use uncontended_model::real::{Explorer, spawn};
 use uncontended_testkit::explored::{self, BOTH};
 use uncontended_trace::layout::{Caused, Cold, READERS, Recent, WAITED, attention};
@@ -54,6 +57,7 @@ fn threads<const N: usize>() -> [Thread; N] {
     std::array::from_fn(|_| {
         let at = At::new(recorder(image), 10);
         let thread = Thread { at, writes: at.row(64), reads: at.row(64 | READERS) };
+        waiters::list_of(at.recorder, thread.writes.lock).expect("room");
         for row in [thread.writes, thread.reads] {
             events::cold(at.recorder, row.cell).expect("room");
             for passed_to in [0, WAITED] {

@@ -501,7 +501,10 @@ pub struct Finding {
     pub text: String,
     /// The lock that it is about.
     pub lock: Option<u64>,
-    /// Of all locks that it stands for (those of one kind and site), [`Lock::wait_share`].
+    /// The other locks, of the same kind and site, of which it says the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<u64>,
+    /// The lock's [`Lock::wait_share`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_share: Option<f64>,
     /// The figures behind the sentence, by name.

@@ -241,6 +241,7 @@ impl Dice {
             longest_ns: self.number(),
             passed_on_ns: self.number(),
             woken_into_ns: self.number(),
+            died_ns: self.number(),
             path_ns: self.maybe(Dice::number),
             gain_at_most_ns: self.maybe(Dice::number),
             pids: (0..self.below(3)).map(|_| self.next() as u32).collect(),

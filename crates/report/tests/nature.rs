@@ -234,7 +234,7 @@ fn waits_for_another_process_are_said_to_have_no_known_cause() {
     // Enough waiting for a finding.
     let mut row = only(&report).clone();
     row.wait_ns = common::times(&[40_000_000; 8]);
-    assert!(says(&row, "who had it then was not seen; threads waited in XLogFlush program"));
+    assert!(says(&row, "who held the lock then was not seen; threads waited in XLogFlush program"));
 }
 
 /// Each thread of such a lock sleeps little on what is its own; together they sleep much.

@@ -148,6 +148,7 @@ fn huge_figures_and_strange_names() {
         rule: "idle".to_owned(),
         text: "lock #3: ".to_owned() + &"its waiters are woken late ".repeat(6),
         lock: Some(3),
+        locks: vec![],
         wait_share: None,
         evidence: Default::default(),
     }];
@@ -157,20 +158,45 @@ fn huge_figures_and_strange_names() {
 /// Waiting without a culprit is said from 5 % on.
 #[test]
 fn waiting_without_a_culprit_is_said() {
-    let shown = |shares: &[f64]| {
+    let report_of = |shares: &[f64]| {
         let mut report = sort();
         let of = |&share| Blamed { share, ..report.culprits[0].clone() };
         report.culprits = shares.iter().map(of).collect();
-        render(&report, &plain())
+        report
     };
+    let shown = |shares: &[f64]| render(&report_of(shares), &plain());
     assert!(shown(&[0.5, 0.25]).contains("25.0 % of that waiting has no known cause"));
     assert!(shown(&[0.5, 0.4375]).contains("6.25 % of that waiting"));
     assert!(!shown(&[0.5, 0.453125]).contains("of that waiting"));
+    // Of more threads than a lock has places for, not all that wait are kept apart.
+    let by_threads = |threads, source| {
+        let mut report = report_of(&[0.5, 0.25]);
+        report.source = source;
+        let of_all = report.processes.iter_mut().flat_map(|process| &mut process.locks);
+        let worst = of_all.max_by_key(|lock| lock.blame.map_or(0, |blame| blame.unknown_ns));
+        worst.unwrap().threads = threads;
+        render(&report, &plain()).replace("\n  ", " ")
+    };
+    let many = "has no known cause: of the 65 threads that waited for #";
+    assert!(by_threads(65, Source::Preload).contains(many));
+    for text in [by_threads(64, Source::Preload), by_threads(65, Source::Kernel)] {
+        assert!(
+            text.contains("has no known cause: who held the lock then was not seen."),
+            "{text}"
+        );
+    }
 }
 
 fn about_a_lock() -> Finding {
     let (rule, text) = ("long-hold".to_owned(), "held for long".to_owned());
-    Finding { rule, text, lock: Some(1), wait_share: None, evidence: Default::default() }
+    Finding {
+        rule,
+        text,
+        lock: Some(1),
+        locks: vec![],
+        wait_share: None,
+        evidence: Default::default(),
+    }
 }
 
 /// A run that hardly waits for locks has no culprits, unless a finding or the question is about one.

@@ -53,7 +53,7 @@ const _: () = {
             waiters away next created first_taken generation signalled kind crossed passing sharing ended_by free began
             recent came;
         Place: next kind reserved lock device inode offset spare;
-        WaiterList: arrivals unplaced next_late late shared chain released_on spare;
+        WaiterList: arrivals unplaced next_late late shared chain released_on given_up_in;
         Chain: noted parts further;
         PassedOn: wait to spare;
         ChainPart: from to by spare;

@@ -294,7 +294,7 @@ pub mod kind {
 pub mod attention {
     /// The bits that count the waiting threads.
     pub const WAITERS: u32 = UNDIVIDED - 1;
-    /// A wait that has ended is to be divided among holds that go on (read-write locks).
+    /// A wait has ended during a hold that continues. Of a read-write lock, it may be to be divided among several.
     pub const UNDIVIDED: u32 = 1 << 28;
     /// No lock but many of them ([`sharing::SUMMED`](super::sharing::SUMMED)).
     pub const SUMMED: u32 = 1 << 29;
@@ -404,8 +404,8 @@ pub struct WaiterList {
     pub chain: AtomicU32,
     /// One more than the CPU on which the lock was last released while a thread waited; 0 if that is unknown.
     pub released_on: AtomicU32,
-    /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU32; 2],
+    /// When the hold began during which a wait ended without the lock, with the sides of these waits in the low bits.
+    pub given_up_in: AtomicU64,
 }
 
 /// The former name of [`WaiterList`].

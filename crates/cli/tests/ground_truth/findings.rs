@@ -20,7 +20,8 @@ fn a_holder_that_waits_is_not_told_to_do_less() {
         ("work", ""),
     ] {
         let report = check_with("holder_waits", &[mode], 0);
-        let texts = texts(&report);
+        let mut texts = texts(&report);
+        texts.retain(|text| text.contains("(hold_outer ")); // The holder's own wait may be for a lock.
         let says = |words: &str| texts.iter().any(|text| text.contains(words));
         let of_work = ["do less while", "rare long work", "lost its CPU", "long work out of"];
         let is_of_work = of_work.iter().any(|words| says(words));
@@ -36,12 +37,12 @@ fn a_holder_that_waits_is_not_told_to_do_less() {
 /// A class follows from what was waited for, whatever holds are recorded.
 #[test]
 fn the_same_lock_has_one_class() {
-    for kind in ["mutex", "semaphore"] {
+    for kind in ["mutex", "semaphore", "rwlock", "spin"] {
         for flags in [&[][..], &["--all-holds"]] {
             let report = check_by(flags, "gate", &[kind], 0);
             let texts = texts(&report);
-            let words = "of the waiting is for the holds of one thread";
-            assert!(kind != "mutex" || texts.iter().any(|text| text.contains(words)), "{texts:#?}");
+            let words = "of the waiting is for the holds of one thread, in keep gate.c";
+            assert!(texts.iter().any(|text| text.contains(words)), "{kind}: {texts:#?}");
         }
     }
     // Without holds it may be told from no gate, but a semaphore in use as a lock is not a queue.
@@ -50,6 +51,27 @@ fn the_same_lock_has_one_class() {
     let classes: Vec<&Value> =
         locks.filter(|lock| lock["kind"] == "semaphore").map(|lock| &lock["class"]).collect();
     assert!(classes.len() == 1 && ["gate", "contention"].contains(&classes[0].as_str().unwrap()));
+}
+
+/// Both sides of a read-write lock have a finding, with the holds of the other side, for which they waited.
+#[test]
+fn each_side_waits_for_the_other() {
+    let report = check_with("blame_rwlock", &[], 0);
+    let texts = texts(&report);
+    for function in ["read_for_long", "write_for_long"] {
+        let words = format!(" in {function}: do less while");
+        assert!(texts.iter().any(|text| text.contains(&words)), "{texts:#?}");
+    }
+}
+
+/// What threads waited for one that died with the lock is said to be that, and not to be its work.
+#[test]
+fn a_thread_that_dies_with_a_lock_is_named() {
+    let report = check_with("blame_dies", &[], 0);
+    let texts = texts(&report);
+    let about: Vec<&&str> = texts.iter().filter(|text| text.contains("die blame_dies.c")).collect();
+    let [text] = about[..] else { panic!("{texts:#?}") };
+    assert!(text.contains("threads died while they held it, 1 time, and "), "{texts:#?}");
 }
 
 /// What no thread holds is named by the code that ended the waits.

@@ -5,7 +5,7 @@ use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
 use uncontended_events::events::{self, Back, Blocked, Waited};
 use uncontended_events::recent;
 use uncontended_events::site::Row;
-use uncontended_trace::layout::{Caused, Cold, WAITED, WOKEN_INTO};
+use uncontended_trace::layout::{Caused, Cold, DIED, WAITED, WOKEN_INTO};
 use uncontended_trace::setup::Holds;
 
 /// A thread with its row of the one mutex.
@@ -97,8 +97,9 @@ impl Party {
             let Caused { wait, waits, holds, longest, .. } = entry;
             (entry.stack.load(Relaxed), read(wait), read(waits), read(holds), read(longest))
         };
-        let of_others = list
-            .filter(|(_, entry)| ![WAITED, WOKEN_INTO].contains(&entry.passed_to.load(Relaxed)));
+        let of_others = list.filter(|(_, entry)| {
+            ![WAITED, WOKEN_INTO, DIED].contains(&entry.passed_to.load(Relaxed))
+        });
         let mut entries: Vec<_> = of_others.map(entry).collect();
         entries.reverse();
         entries

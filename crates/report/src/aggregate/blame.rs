@@ -9,7 +9,7 @@ use crate::code::{Skipped, line};
 use crate::run::{Blame, Blamed, BlamedKind, Frame, Lock, Process, WaitedIn};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use uncontended_trace::layout::{CHAIN, CHAINED, PASSED, WAITED, WAKE, WOKEN_INTO};
+use uncontended_trace::layout::{CHAIN, CHAINED, DIED, PASSED, WAITED, WAKE, WOKEN_INTO};
 use uncontended_trace::reader::{CausedRecord, CellRecord, Record};
 
 /// How many callers of a culprit are kept.
@@ -68,6 +68,7 @@ impl Sites {
             longest_ns: 0,
             passed_on_ns: 0,
             woken_into_ns: 0,
+            died_ns: 0,
             path_ns: None,
             gain_at_most_ns: None,
             pids,
@@ -93,7 +94,35 @@ pub(super) struct Division {
 
 /// Whether this is waiting that holds caused.
 pub(super) fn is_held(caused: &CausedRecord) -> bool {
-    ![WAKE, PASSED, CHAIN, CHAINED, WAITED, WOKEN_INTO].contains(&caused.passed_to)
+    ![WAKE, PASSED, CHAIN, CHAINED, WAITED, WOKEN_INTO, DIED].contains(&caused.passed_to)
+}
+
+/// A part of the waiting that the holds of each stack caused, by stack.
+struct Parts(HashMap<u32, u64>);
+
+impl Parts {
+    /// What is booked apart with `which` in [`CausedRecord::passed_to`].
+    fn of<'c>(
+        caused: impl Iterator<Item = &'c CausedRecord>,
+        which: u32,
+        ns: impl Fn(u64) -> u64,
+    ) -> Parts {
+        let mut parts: HashMap<u32, u64> = HashMap::new();
+        for part in caused.filter(|caused| caused.passed_to == which) {
+            let sum = parts.entry(part.stack).or_default();
+            *sum = sum.saturating_add(ns(part.wait));
+        }
+        Parts(parts)
+    }
+
+    /// What a piece of that stack's waiting has of it.
+    fn take(&mut self, stack: u32, wait_ns: u64) -> u64 {
+        self.0.get_mut(&stack).map_or(0, |left| {
+            let of_piece = wait_ns.min(*left);
+            *left -= of_piece;
+            of_piece
+        })
+    }
 }
 
 /// Divides the `total_ns` of a row.
@@ -106,25 +135,18 @@ pub(super) fn divide<'c>(
 ) -> Division {
     let free_ns = super::sum(cells.clone().map(|cell| ns(cell.wait_free)));
     let (mut held_by, mut followed) = (Vec::new(), Vec::new());
-    let mut woken_into: HashMap<u32, u64> = HashMap::new();
-    let of_holds = cells.clone().flat_map(|cell| &cell.caused);
-    for woken in of_holds.filter(|caused| caused.passed_to == WOKEN_INTO) {
-        let sum = woken_into.entry(woken.stack).or_default();
-        *sum = sum.saturating_add(ns(woken.wait));
-    }
+    let of_holds = || cells.clone().flat_map(|cell| &cell.caused);
+    let [mut woken_into, mut died] =
+        [WOKEN_INTO, DIED].map(|which| Parts::of(of_holds(), which, &ns));
     for caused in cells.flat_map(|cell| &cell.caused).filter(|caused| is_held(caused)) {
-        let woken_into_ns = woken_into.get_mut(&caused.stack).map_or(0, |left| {
-            let of_piece = ns(caused.wait).min(*left);
-            *left -= of_piece;
-            of_piece
-        });
         let piece = Blamed {
             wait_ns: ns(caused.wait),
             waits: caused.waits,
             holds: caused.holds,
             longest_ns: ns(caused.longest),
             passed_on_ns: ns(caused.passed_on.min(caused.wait)),
-            woken_into_ns,
+            woken_into_ns: woken_into.take(caused.stack, ns(caused.wait)),
+            died_ns: died.take(caused.stack, ns(caused.wait)),
             ..sites.piece(BlamedKind::Hold, caused.stack, stacks)
         };
         let direct_ns = piece.wait_ns - piece.passed_on_ns;
@@ -287,9 +309,10 @@ fn caller<'s>(site: &Frame, stack: &'s [Frame]) -> Option<&'s Frame> {
     outwards.into_iter().find(|frame| frame.function.is_some() && frame.module == site.module)
 }
 
-/// Pieces of one kind and line become one; the greatest waiting comes first.
+/// Pieces of one kind and line become one; the greatest waiting comes first. Where waits ended during a hold, one piece
+/// has their waiting, and another counts the hold: at least one, if that went on to the end.
 fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
-    all.retain(|piece| piece.wait_ns > 0);
+    all.retain(|piece| piece.wait_ns > 0 || piece.holds > 0);
     // The order within a site decides whose stack stays.
     all.sort_by(|a, b| (b.wait_ns, &a.stack, &a.locks).cmp(&(a.wait_ns, &b.stack, &b.locks)));
     let mut places = HashMap::new();
@@ -307,6 +330,7 @@ fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
         sum.longest_ns = sum.longest_ns.max(piece.longest_ns);
         sum.passed_on_ns = sum.passed_on_ns.saturating_add(piece.passed_on_ns);
         sum.woken_into_ns = sum.woken_into_ns.saturating_add(piece.woken_into_ns);
+        sum.died_ns = sum.died_ns.saturating_add(piece.died_ns);
         sum.locks.extend(piece.locks);
         let is_new =
             |caller: &Frame| sum.callers.iter().all(|known| known.function != caller.function);
@@ -316,6 +340,10 @@ fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
         sum.pids.extend(piece.pids);
         sum.pids.sort_unstable();
         sum.pids.dedup();
+    }
+    sites.retain(|site| site.wait_ns > 0);
+    for site in sites.iter_mut().filter(|site| site.kind == BlamedKind::Hold) {
+        site.holds = site.holds.max(1);
     }
     sites.sort_by_key(|site| Reverse(site.wait_ns));
     sites
@@ -378,6 +406,7 @@ fn idle(process: &Process) -> Vec<Blamed> {
                 longest_ns: 0,
                 passed_on_ns: 0,
                 woken_into_ns: 0,
+                died_ns: 0,
                 path_ns: None,
                 gain_at_most_ns: None,
                 pids: Vec::new(),
@@ -453,6 +482,7 @@ mod tests {
             longest_ns: 0,
             passed_on_ns: 0,
             woken_into_ns: 0,
+            died_ns: 0,
             path_ns: None,
             gain_at_most_ns: None,
             pids: Vec::new(),

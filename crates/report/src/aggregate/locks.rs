@@ -7,10 +7,10 @@ use super::joined::Joined;
 use super::nature::Nature;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
-use super::{permits, posters, threads};
+use super::{keeper, permits, posters, threads};
 use crate::run::{
-    Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Keeper, Kind, Like, Lock, Moment, Span,
-    Summed, TimedOut, Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
+    Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Kind, Like, Lock, Moment, Span, Summed,
+    TimedOut, Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
 };
 use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout::{cause, crossed, kind, sharing};
@@ -20,7 +20,7 @@ use uncontended_trace::reader::{
 };
 use uncontended_trace::setup::Holds;
 
-type Cells<'a> = Vec<(&'a ThreadRecord, CellRecord)>;
+pub(super) type Cells<'a> = Vec<(&'a ThreadRecord, CellRecord)>;
 
 type Figure = fn(&CellRecord) -> u64;
 
@@ -70,31 +70,37 @@ pub(super) fn rows(
     }
     let mut rows = Rows::default();
     let logged = logged_holds(image);
-    for lock in touched(image, joined) {
-        let (cells, processes) = match joined.cells(lock.unit) {
+    let cells_of = |unit: u32| {
+        let (cells, processes) = match joined.cells(unit) {
             Some(shared) => of_all(shared),
-            None => (cells.remove(&lock.unit).unwrap_or_default(), Vec::new()),
+            None => (cells.get(&unit).cloned().unwrap_or_default(), Vec::new()),
         };
         let cells = cells.into_iter().map(|(thread, at)| {
             let mut cell = record.cell(at);
-            let of_lock = logged.get(&(thread.unit, lock.unit)).map_or(&[][..], Vec::as_slice);
+            let of_lock = logged.get(&(thread.unit, unit)).map_or(&[][..], Vec::as_slice);
             date(&mut cell.hold.worst, of_lock);
             (thread, cell)
         });
-        let cells: Cells = cells.collect();
-        let unit = lock.unit;
+        (cells.collect::<Cells>(), processes)
+    };
+    for record_of in touched(image, joined) {
+        let unit = record_of.unit;
+        let (cells, processes) = cells_of(unit);
         let own = [image.pid];
         let pids = if processes.is_empty() { &own[..] } else { &processes };
         stacks.is_shared = pids.len() > 1;
-        let is_apart = joined.is_apart(lock);
+        let is_apart = joined.is_apart(record_of);
         let is_own = processes.is_empty();
         let ended_ns = if is_own { threads::ended_ns(record, image, wall_ns) } else { wall_ns };
         let scale = Scale { record, wall_ns, ended_ns, pids, is_apart };
-        let variable = stacks.variable(lock.address);
-        let (mut lock, followed) = scale.row((lock, &cells), sites, stacks);
+        let variable = stacks.variable(record_of.address);
+        let (mut lock, followed) = scale.row((record_of, &cells), sites, stacks);
         stacks.is_shared = false;
         lock.variable = variable;
-        lock.keeper = scale.keeper(&lock, &cells);
+        if lock.class == Class::Gate && lock.kind != Kind::Barrier {
+            let other = keeper::other_side(image, record_of).map(|unit| cells_of(unit).0);
+            lock.keeper = keeper::keeper(&lock, &cells, &other.unwrap_or_default(), record);
+        }
         lock.processes = if is_apart { Vec::new() } else { processes };
         if lock.class.is_caused_by_holders() {
             for (thread, cell) in &cells {
@@ -172,7 +178,7 @@ fn site(
 }
 
 /// What the holds of a thread caused.
-fn held(cell: &CellRecord) -> impl Iterator<Item = &CausedRecord> {
+pub(super) fn held(cell: &CellRecord) -> impl Iterator<Item = &CausedRecord> {
     cell.caused.iter().filter(|caused| is_held(caused))
 }
 
@@ -453,26 +459,6 @@ impl Scale<'_> {
             Class::HandOff | Class::Gate if self.is_apart => Class::Unknown,
             class => class,
         }
-    }
-
-    /// The thread whose holds cause the waiting for a gate.
-    fn keeper(self, lock: &Lock, cells: &Cells<'_>) -> Option<Keeper> {
-        let is_gate = lock.class == Class::Gate && lock.kind != Kind::Barrier;
-        let caused = |cell: &CellRecord| super::sum(held(cell).map(|caused| caused.wait));
-        let (thread, cell) =
-            cells.iter().filter(|_| is_gate).max_by_key(|(_, cell)| caused(cell))?;
-        let wait_ns = self.ns(caused(cell));
-        let total_ns = lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
-        let hold = self.knows_holds().then_some(&cell.hold);
-        let longest = hold.and_then(|hold| hold.worst.iter().map(|hold| hold.ticks).max());
-        Some(Keeper {
-            tid: thread.tid,
-            wait_ns,
-            share: wait_ns as f64 / total_ns.max(wait_ns).max(1) as f64,
-            holds: super::sum(held(cell).map(|caused| caused.holds)),
-            hold_ns: hold.map(|hold| self.ns(hold.total)),
-            longest_ns: longest.map(|ticks| self.ns(ticks)),
-        })
     }
 
     /// The moments of the longest times. The record notes their ends and, of holds, the beginnings.

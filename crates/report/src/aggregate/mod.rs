@@ -13,6 +13,7 @@ mod holders;
 mod hung;
 mod joined;
 mod joins;
+mod keeper;
 mod locks;
 mod nature;
 mod order;

@@ -28,6 +28,7 @@ fn finding(report: &RunReport, deadlock: &Deadlock) -> Finding {
         rule: RULE.to_owned(),
         text: sentence(report, deadlock),
         lock: deadlock.threads.iter().find_map(|thread| thread.lock),
+        locks: Vec::new(),
         wait_share: None,
         evidence: evidence.map(|(name, value)| (name.to_owned(), value)).into(),
     }

@@ -160,6 +160,7 @@ fn hang(report: &RunReport, process: &Process) -> Option<Finding> {
             duration(hung.since_ns)
         ),
         lock: first.unfinished_object.or(first.unfinished_lock),
+        locks: Vec::new(),
         wait_share: None,
         evidence: [("threads", hung.threads as f64), ("since_ns", hung.since_ns as f64)]
             .map(|(name, value)| (name.to_owned(), value))

@@ -4,7 +4,8 @@
 //! A rule speaks only if its figures leave no other interpretation that we know of. If no rule speaks there is no
 //! finding, which is the answer for a program without a problem. A deadlock comes first. Rules judge one lock at a
 //! time, because comparing the longest wait of one lock with the longest hold of another says nothing. Of several locks
-//! of one site, in one process or several, the costliest speaks. A maximum grows with the number of samples, so a rule
+//! of one kind and site, in one process or several, that wait for the same code, the costliest speaks, and names the
+//! others. A maximum grows with the number of samples, so a rule
 //! that reads maxima uses the *fourth* longest, which one unlucky moment cannot cause, and states the number. If no
 //! rule speaks about a contended lock with much waiting, the finding states the plain figures. A finding follows cost:
 //! its lock's waiting must take much of the threads' time, or be long at times; the finding then says so. Ratios of
@@ -17,6 +18,8 @@
 mod arrivals;
 mod chain;
 mod deadlock;
+mod died;
+mod hold;
 mod hung;
 mod none;
 mod order;
@@ -30,7 +33,7 @@ mod weight;
 pub use none::none;
 pub(crate) use rules::cause;
 pub use trial::{Trial, tried_by};
-pub(crate) use weight::HEAVY_NS;
+pub(crate) use weight::{HEAVY_NS, NOT_SEEN, why_unknown};
 
 use crate::code::line;
 use crate::rows::{code_in, function, place};
@@ -232,6 +235,8 @@ struct Claim<'a> {
     evidence: Vec<(&'static str, f64)>,
     /// The sentence that its process lacked CPUs, which it may contain.
     no_cpu: Option<String>,
+    /// Locks of which the same is to be said, the costliest first, each with the process of its row.
+    others: Vec<(u32, &'a Lock)>,
 }
 
 fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
@@ -249,6 +254,7 @@ fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
             text: holder(subject, rule, said.text) + &end(subject, rule, said.advice),
             evidence: said.evidence,
             no_cpu: subject.cpu_wanted.map(rules::without_cpu),
+            others: Vec::new(),
         })
     };
     let mut claims: Vec<Claim> =
@@ -256,7 +262,7 @@ fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
     let explained = claims.len();
     claims.extend(rules::OF_ANY.iter().filter_map(claim));
     let explains = |claim: &Claim| ["gate", "woken-into", "passed-on"].contains(&claim.rule);
-    let is_explained = explained > 0 || claims.iter().any(explains);
+    let is_explained = explained > 0 || claims.iter().any(explains) || died::explains(subject);
     if !is_explained && is_costly && subject.is_lock() {
         claims.extend(claim(&rules::OF_HEAVY));
     }
@@ -323,21 +329,67 @@ fn say_once(claims: &mut [Claim]) {
     }
 }
 
+/// What two claims have in common that ask for the same change: the rule, the kind and place of the lock, and the code
+/// to blame for most of its waiting.
+type Change = (&'static str, Kind, String, Option<(Option<String>, Option<u32>)>);
+
+fn change(claim: &Claim) -> Change {
+    let lock = claim.lock;
+    let first = lock.held_by.first().or(lock.ended_by.first()).filter(|by| by.share >= MOSTLY);
+    let site = first.and_then(|by| by.site.as_ref());
+    let code = site.map(|site| (site.function.clone(), site.line));
+    (claim.rule, lock.kind, place(lock), code)
+}
+
+/// The claims that become findings. Of several that ask for the same change, the first has the locks of the others.
 fn chosen(claims: Vec<Claim>) -> Vec<Claim> {
-    let mut said: HashSet<(&str, String)> = HashSet::new();
+    let mut said: HashMap<Change, usize> = HashMap::new();
     let mut of_lock: HashMap<(u32, u64), usize> = HashMap::new();
-    let mut chosen = Vec::new();
+    let mut chosen: Vec<Claim> = Vec::new();
     for claim in claims {
-        let of_this = of_lock.entry((claim.pid, claim.lock.id)).or_default();
-        if *of_this < MOST_OF_A_LOCK && said.insert((claim.rule, place(claim.lock))) {
-            *of_this += 1;
-            chosen.push(claim);
+        let change = change(&claim);
+        if let Some(same) = said.get(&change).and_then(|&nth| chosen.get_mut(nth)) {
+            same.others.push((claim.pid, claim.lock));
+            continue;
         }
-        if chosen.len() == MOST {
-            break;
+        let of_this = of_lock.entry((claim.pid, claim.lock.id)).or_default();
+        if *of_this < MOST_OF_A_LOCK && chosen.len() < MOST {
+            *of_this += 1;
+            said.insert(change, chosen.len());
+            chosen.push(claim);
         }
     }
     chosen
+}
+
+/// The share of the threads' time that they waited for all locks of a claim, if there are several.
+fn share_of_all(report: &RunReport, claim: &Claim) -> Option<f64> {
+    claim.share.filter(|_| !claim.others.is_empty())?;
+    let all = || claim.others.iter().copied().chain([(claim.pid, claim.lock)]);
+    let users = all().flat_map(|(pid, lock)| lock.processes.iter().copied().chain([pid]));
+    let users: HashSet<u32> = users.collect();
+    let processes = report.processes.iter().filter(|process| users.contains(&process.pid));
+    let lived_ns = crate::aggregate::sum(processes.map(|of| of.lived_ns(report.wall_ns)));
+    let waits = all().filter_map(|(_, lock)| lock.wait_ns.as_ref());
+    let waited_ns = crate::aggregate::sum(waits.map(|wait| wait.total));
+    Some(waited_ns as f64 / lived_ns.max(1) as f64)
+}
+
+/// How many of a claim's other locks are named.
+const NAMED: usize = 3;
+
+/// What the waits for a claim's lock cost, and with those for its others.
+fn cost(claim: &Claim, of_all: Option<f64>) -> String {
+    let Some(share) = claim.share else { return String::new() };
+    let share = format!(", waits take {} of the threads' time", percent(share.min(1.0)));
+    let Some(of_all) = of_all else { return share };
+    let ids: Vec<String> =
+        claim.others.iter().take(NAMED).map(|(_, lock)| format!("#{}", lock.id)).collect();
+    let more = match claim.others.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {} more", uncontended_figures::count(more as u64)),
+    };
+    format!("{share}, {} with those for {}{more}", percent(of_all.min(1.0)), ids.join(", "))
 }
 
 /// That there are several locks of the kind, class and site of the one of `claim`, in how many processes.
@@ -362,24 +414,21 @@ const UNFINISHED: &str = "unfinished";
 fn finding(report: &RunReport, claim: Claim, is_first: bool) -> Finding {
     let lock = claim.lock;
     let one_of = alike(report, &claim);
-    let share = claim.share.map_or_else(String::new, |share| {
-        format!(
-            ", waits take {} of the threads' time",
-            uncontended_figures::percent(share.min(1.0))
-        )
-    });
+    let of_all = share_of_all(report, &claim);
     let which = match is_first {
-        true => format!("lock #{} ({}{one_of}{share})", lock.id, place(lock)),
+        true => format!("lock #{} ({}{one_of}{})", lock.id, place(lock), cost(&claim, of_all)),
         false => format!("lock #{} again", lock.id),
     };
     Finding {
         rule: claim.rule.to_owned(),
         text: format!("{which}: {}", claim.text),
         lock: Some(lock.id),
+        locks: claim.others.iter().map(|(_, other)| other.id).collect(),
         wait_share: claim.share,
         evidence: claim
             .evidence
             .into_iter()
+            .chain(of_all.map(|share| ("wait_share_of_all", share)))
             .map(|(name, value)| (name.to_owned(), value))
             .collect::<BTreeMap<_, _>>(),
     }

@@ -17,6 +17,7 @@ pub(super) fn find(report: &RunReport) -> Option<Finding> {
         rule: RULE.to_owned(),
         text: sentence(report, &order.inversions),
         lock: first.threads.first().map(|thread| thread.held),
+        locks: Vec::new(),
         wait_share: None,
         evidence: evidence.map(|(name, value)| (name.to_owned(), value)).into(),
     })

@@ -5,7 +5,7 @@
 //! idle hand-offs under oversubscription, owner changes and the single-writer principle, gates that look like
 //! contention.
 
-use super::{Subject, arrivals, chain, fourth, hung, sleep, weight};
+use super::{Subject, arrivals, chain, died, fourth, hold, hung, sleep, weight};
 use crate::rows::{idle_share, idle_wait_ns};
 use crate::run::{Class, Distribution, IdleCause, Kind, Lock, Span};
 use uncontended_figures::{count, duration, number, percent};
@@ -29,7 +29,7 @@ pub(super) const OF_CONTENTION: [Rule; 7] = [
     ("passed-over", passed_over),
     ("writer-starved", writer_starved),
     ("long-hold", |subject| match chain::passed_on(subject) {
-        None => long_hold(subject).or_else(|| weight::rare_holds(subject)),
+        None => hold::long_hold(subject).or_else(|| weight::rare_holds(subject)),
         Some(_) => None, // Its holders wait for another lock.
     }),
     ("sleep", sleep::short_holds),
@@ -41,6 +41,7 @@ pub(super) const OF_HEAVY: Rule = ("heavy", weight::heavy);
 pub(super) const OF_ANY: &[Rule] = &[
     ("unfinished", hung::unfinished),
     ("polling", polling),
+    ("owner-died", died::holder_died),
     ("woken-into", woken_into),
     ("passed-on", chain::passed_on),
     ("gate", gate),
@@ -58,6 +59,21 @@ fn complete(lock: &Lock) -> Option<&Distribution> {
     (has_all || is_explained()).then_some(hold)
 }
 
+/// The longest hold of a lock, a read-write lock's by either side, if those are known that its waiters waited for.
+fn longest_of_both_sides(subject: &Subject) -> Option<u64> {
+    let own_ns = complete(subject.lock)?.max;
+    let readers = subject.readers.filter(|readers| readers.acquisitions > 0);
+    match readers.filter(|_| subject.lock.kind == Kind::RwlockWrite) {
+        Some(readers) => Some(own_ns.max(complete(readers)?.max)),
+        None => Some(own_ns),
+    }
+}
+
+/// Readers hold at the same time, and waits for a read-write lock may be for its other side.
+pub(super) fn is_exclusive(kind: Kind) -> bool {
+    !matches!(kind, Kind::RwlockRead | Kind::RwlockWrite)
+}
+
 /// Idle this many times the longest hold cannot come from the work done under the lock.
 const IDLE_TIMES_HOLD: f64 = 4.0;
 /// The share of the wait that must be idle for idle time to be the problem.
@@ -68,8 +84,8 @@ const LONG_IDLE_NS: u64 = 1_000_000;
 /// The lock was free, while a thread waited, for far longer than any thread ever held it. The cause decides the remedy.
 fn long_idle(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
-    let (idle, hold) = (lock.idle_ns.as_ref()?, complete(lock)?);
-    let ratio = idle.max as f64 / hold.max.max(1) as f64;
+    let (idle, longest_hold) = (lock.idle_ns.as_ref()?, longest_of_both_sides(subject)?);
+    let ratio = idle.max as f64 / longest_hold.max(1) as f64;
     let share = idle_share(lock)?;
     if ratio < IDLE_TIMES_HOLD || share < IDLE_SHARE || fourth(&idle.worst) < LONG_IDLE_NS {
         return None;
@@ -92,14 +108,14 @@ fn long_idle(subject: &Subject) -> Option<Said> {
             duration(idle.max),
             number(ratio),
             subject.which_holds(),
-            duration(hold.max)
+            duration(longest_hold)
         ),
         advice: advice.to_owned(),
         evidence: vec![
             ("longest_idle_ns", idle.max as f64),
             ("idle_intervals", idle.count as f64),
             ("fourth_longest_idle_ns", fourth(&idle.worst) as f64),
-            ("longest_hold_ns", hold.max as f64),
+            ("longest_hold_ns", longest_hold as f64),
             ("idle_share_of_wait", share),
         ]
         .into_iter()
@@ -134,7 +150,7 @@ pub(crate) fn cause(lock: &Lock) -> IdleCause {
 /// In a first-come queue, every other thread goes before a waiter once. Twice that leaves room for clock steps.
 const TURNS: f64 = 2.0;
 /// Shorter waits do not matter, however unfair.
-const LONG_WAIT_NS: u64 = 10_000_000;
+pub(super) const LONG_WAIT_NS: u64 = 10_000_000;
 
 /// Of a lock that is held for this share of the run, fairness only decides who waits.
 const NEARLY_ALWAYS: f64 = 0.7;
@@ -149,8 +165,10 @@ fn passed_over(subject: &Subject) -> Option<Said> {
     let others = f64::from(lock.threads.saturating_sub(1).max(1));
     let passed = wait.max / turn;
     let telling = telling_wait(subject, wait);
-    let is_exclusive = !matches!(lock.kind, Kind::RwlockRead | Kind::RwlockWrite);
-    if !is_exclusive || ((telling / turn) as f64) < TURNS * others || telling < LONG_WAIT_NS {
+    if !is_exclusive(lock.kind)
+        || ((telling / turn) as f64) < TURNS * others
+        || telling < LONG_WAIT_NS
+    {
         return None;
     }
     Some(Said {
@@ -186,7 +204,7 @@ fn passed_over(subject: &Subject) -> Option<Said> {
 
 /// The longest wait, with the number of waits, without which it means little. A lock's only wait need not be the only
 /// one of its row.
-fn longest_wait(wait: &Distribution) -> String {
+pub(super) fn longest_wait(wait: &Distribution) -> String {
     match wait.count {
         1 => format!("one wait of {}", duration(wait.max)),
         waits => format!("longest of {} waits: {}", count(waits), duration(wait.max)),
@@ -194,7 +212,10 @@ fn longest_wait(wait: &Distribution) -> String {
 }
 
 /// The evidence of a rule about waits, with further figures.
-fn with_wait(wait: &Distribution, more: &[(&'static str, f64)]) -> Vec<(&'static str, f64)> {
+pub(super) fn with_wait(
+    wait: &Distribution,
+    more: &[(&'static str, f64)],
+) -> Vec<(&'static str, f64)> {
     let waits = [
         ("longest_wait_ns", wait.max as f64),
         ("waits", wait.count as f64),
@@ -202,6 +223,9 @@ fn with_wait(wait: &Distribution, more: &[(&'static str, f64)]) -> Vec<(&'static
     ];
     [&waits, more].concat()
 }
+
+/// A single wait of this share of the run matters without repetition.
+pub(super) const LARGE_SHARE: f64 = 0.05;
 
 /// The wait that an arithmetic rule uses: the fourth longest, or the longest if it alone is a large part of the run.
 fn telling_wait(subject: &Subject, wait: &Distribution) -> u64 {
@@ -246,94 +270,6 @@ fn writer_starved(subject: &Subject) -> Option<Said> {
             ],
         ),
     })
-}
-
-/// A hold is an exception if it is this many times the median.
-const EXCEPTION: u64 = 10;
-/// A lock held for this share of the run is taken nearly whenever a thread arrives.
-const SATURATED: f64 = 0.8;
-/// And on average this many threads wait: at least every second time one looks, there is a waiter.
-const QUEUE: f64 = 0.5;
-/// The longest hold explains the longest wait if it is at least this share of it.
-const EXPLAINS: f64 = 0.5;
-/// A single wait of this share of the run matters without repetition.
-const LARGE_SHARE: f64 = 0.05;
-
-/// Waits as long as the holds: the work under the lock takes the time.
-fn long_hold(subject: &Subject) -> Option<Said> {
-    let lock = subject.lock;
-    let hold = lock.hold_ns.as_ref().filter(|_| !lock.is_apart())?;
-    let wait = lock.wait_ns.as_ref()?;
-    let large = wait.max as f64 >= LARGE_SHARE * subject.wall_ns as f64;
-    let repeated = fourth(&hold.worst) >= LONG_WAIT_NS;
-    let explains = hold.max as f64 >= EXPLAINS * wait.max as f64
-        && hold.max >= LONG_WAIT_NS
-        && (repeated || large);
-    let code = longest_hold_in(lock, hold);
-    let code = code.map_or_else(String::new, |code| format!(" in {code}"));
-    let used = lock.utilisation.unwrap_or(0.0);
-    let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU);
-    let queue = subject.queue();
-    // Readers hold concurrently: the sum of their holds says nothing about a queue.
-    let also = chain::also(subject);
-    let (text, advice) = if used >= SATURATED && queue >= QUEUE && lock.kind != Kind::RwlockRead {
-        let text = format!(
-            "held for {} of the run, with {} threads waiting on average{also}",
-            subject.held_for(used),
-            number(queue)
-        );
-        let is_bottleneck = !subject.hardly_shortens();
-        let why = if is_bottleneck { "it is the bottleneck; " } else { "" };
-        (text, format!(": {why}do less while holding it, or split it"))
-    } else if explains && hold.max / EXCEPTION >= hold.p50 {
-        let why = match no_cpu {
-            Some(share) => format!(
-                "either some holds do rare long work, or the holder lost its CPU: {}",
-                without_cpu(share)
-            ),
-            None => "move the rare long work out of the lock".to_owned(),
-        };
-        let text = format!(
-            "{}, behind holds of up to {}{code}, while half of its {} holds{} take at most {}{also}",
-            longest_wait(wait),
-            duration(hold.max),
-            count(hold.count),
-            subject.which_holds(),
-            duration(hold.p50)
-        );
-        (text, format!(": {why}"))
-    } else if explains {
-        let text = format!(
-            "{}, behind holds of up to {}{code} (median {}){also}",
-            longest_wait(wait),
-            duration(hold.max),
-            duration(hold.p50)
-        );
-        (text, ": do less while holding it".to_owned())
-    } else {
-        return None;
-    };
-    let mut evidence = hold_evidence(wait, hold, used);
-    evidence.extend(no_cpu.map(|share| ("cpu_wanted_share", share)));
-    Some(Said { cost_ns: wait.total, text, advice, evidence })
-}
-
-/// The code of the longest hold, if a thread waited for it: by then, another one may have had the lock in between.
-pub(super) fn longest_hold_in(lock: &Lock, hold: &Distribution) -> Option<String> {
-    let longest = lock.held_by.iter().max_by_key(|by| by.longest_ns)?;
-    let is_it = longest.longest_ns >= hold.max - hold.max / 10;
-    longest.site.as_ref().filter(|_| is_it).map(crate::rows::function)
-}
-
-fn hold_evidence(wait: &Distribution, hold: &Distribution, used: f64) -> Vec<(&'static str, f64)> {
-    let holds = [
-        ("longest_hold_ns", hold.max as f64),
-        ("fourth_longest_hold_ns", fourth(&hold.worst) as f64),
-        ("median_hold_ns", hold.p50 as f64),
-        ("holds", hold.count as f64),
-        ("utilisation", used),
-    ];
-    with_wait(wait, &holds)
 }
 
 /// Shorter holds end sooner than a thread can go to sleep and be woken.
@@ -384,7 +320,7 @@ fn owner_changes(subject: &Subject) -> Option<Said> {
     let hold = lock.hold_ns.as_ref()?;
     let changes = lock.owner_changes? as f64 / lock.acquisitions.max(1) as f64;
     let wait = lock.wait_ns.as_ref()?;
-    let is_exclusive = !matches!(lock.kind, Kind::RwlockRead | Kind::RwlockWrite | Kind::Semaphore);
+    let is_exclusive = is_exclusive(lock.kind) && lock.kind != Kind::Semaphore;
     if changes < CHANGES
         || lock.acquisitions < MANY_ACQUISITIONS
         || hold.p50 > SHORT_HOLD_NS
@@ -479,51 +415,52 @@ fn woken_into(subject: &Subject) -> Option<Said> {
 /// meant to keep them out.
 fn gate(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
-    let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
-    let is_gate = lock.class == Class::Gate && lock.kind == Kind::Mutex && subject.is_costly();
+    let wait = lock.wait_ns.as_ref()?;
+    let is_gate = lock.class == Class::Gate && lock.kind != Kind::Barrier && subject.is_costly();
     // What its holds do is not why the others waited if it was free then, or if its holder waited itself.
     let elsewhere_ns = chain::waited_ns(subject).saturating_add(idle_wait_ns(lock).unwrap_or(0));
     let is_elsewhere = elsewhere_ns as f64 >= MOSTLY_IDLE * wait.total as f64;
     if !is_gate || is_elsewhere || woken_into(subject).is_some() {
         return None;
     }
-    let held_ns = lock.keeper.and_then(|keeper| keeper.hold_ns).unwrap_or(hold.total);
-    let longest_ns = lock.keeper.and_then(|keeper| keeper.longest_ns).unwrap_or(hold.max);
-    let off_cpu = off_cpu(subject, held_ns).filter(|&share| share >= MOSTLY_OFF_CPU);
     // What an earlier version kept is about holds.
-    let who = match lock.keeper {
+    let (who, held_ns, longest_ns) = match lock.keeper {
         Some(keeper) => {
             let of = percent(keeper.share);
             let code =
                 super::holder_code(lock).map_or_else(String::new, |code| format!(", in {code}"));
-            format!("{of} of the waiting is for the holds of one thread{code}")
+            let who = format!("{of} of the waiting is for the holds of one thread{code}");
+            (who, keeper.hold_ns, keeper.longest_ns)
         }
-        None => "mostly one thread held it".to_owned(),
+        None => {
+            let hold = lock.hold_ns.as_ref().filter(|_| is_exclusive(lock.kind))?;
+            ("mostly one thread held it".to_owned(), Some(hold.total), Some(hold.max))
+        }
     };
+    let off_cpu = held_ns.and_then(|held_ns| off_cpu(subject, held_ns));
+    let off_cpu = off_cpu.filter(|&share| share >= MOSTLY_OFF_CPU);
     let asleep = off_cpu.map_or_else(String::new, |share| {
         format!(", off the CPU for at least {} of that", percent(share))
     });
+    let held = held_ns.zip(longest_ns).map_or_else(String::new, |(held_ns, longest_ns)| {
+        format!(
+            ", for up to {} at a time (in all {} of the run{asleep})",
+            duration(longest_ns),
+            subject.held_for(held_ns as f64 / subject.wall_ns.max(1) as f64)
+        )
+    });
     Some(Said {
         cost_ns: wait.total,
-        text: format!(
-            "{who}, for up to {} at a time (in all {} of the run{asleep}), and the others waited {} in \
-             all",
-            duration(longest_ns),
-            subject.held_for(held_ns as f64 / subject.wall_ns.max(1) as f64),
-            duration(wait.total)
-        ),
+        text: format!("{who}{held}, and the others waited {} in all", duration(wait.total)),
         advice: "; if that is intended, nothing is wrong; else move the long work out of the lock"
             .to_owned(),
-        evidence: vec![
-            ("longest_hold_ns", longest_ns as f64),
-            ("total_hold_ns", held_ns as f64),
-            ("total_wait_ns", wait.total as f64),
-            ("wait_per_wall", subject.queue()),
-        ]
-        .into_iter()
-        .chain(lock.keeper.map(|keeper| ("keeper_share", keeper.share)))
-        .chain(off_cpu.map(|share| ("holder_off_cpu_share", share)))
-        .collect(),
+        evidence: vec![("total_wait_ns", wait.total as f64), ("wait_per_wall", subject.queue())]
+            .into_iter()
+            .chain(longest_ns.map(|ns| ("longest_hold_ns", ns as f64)))
+            .chain(held_ns.map(|ns| ("total_hold_ns", ns as f64)))
+            .chain(lock.keeper.map(|keeper| ("keeper_share", keeper.share)))
+            .chain(off_cpu.map(|share| ("holder_off_cpu_share", share)))
+            .collect(),
     })
 }
 

@@ -96,6 +96,7 @@ pub(super) fn find(report: &RunReport) -> Option<Finding> {
         rule: "unseen".to_owned(),
         text,
         lock: None,
+        locks: Vec::new(),
         wait_share: Some(wait_share),
         evidence,
     })

@@ -1,12 +1,14 @@
 //! Rules about locks whose waiting weighs much, whatever its pattern: rare long holds that carry it, and the plain
 //! figures where no other rule has an explanation.
 
-use super::rules::{MOSTLY_IDLE, NO_CPU, Said, cause, longest_hold_in, without_cpu};
+use super::hold::longest_hold;
+use super::rules::{MOSTLY_IDLE, NO_CPU, Said, cause, is_exclusive, without_cpu};
 use super::{Subject, chain, fourth};
 use crate::rows::idle_share;
-use crate::run::{Blame, Distribution, IdleCause, Kind, Lock};
+use crate::run::{Blame, Distribution, IdleCause, Kind, Lock, RunReport, Source};
 use crate::terminal::several;
 use uncontended_figures::{count, duration, number, percent};
+use uncontended_trace::layout::ARRIVALS;
 
 /// Less waiting in all is not worth a finding in the shortest of runs.
 pub(crate) const HEAVY_NS: u64 = 10_000_000;
@@ -19,11 +21,6 @@ fn share_of_its_threads(subject: &Subject, wait: &Distribution) -> f64 {
 
 fn is_heavy(subject: &Subject) -> bool {
     subject.waited_ns() >= HEAVY_NS && subject.is_costly()
-}
-
-/// Readers hold at the same time, and waits for a read-write lock may be for its other side.
-fn is_exclusive(kind: Kind) -> bool {
-    !matches!(kind, Kind::RwlockRead | Kind::RwlockWrite)
 }
 
 /// Holds are long from this many medians on.
@@ -75,18 +72,18 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
         format!("take what makes them long ({fill}) out of the lock")
     };
     let also = chain::also(subject);
-    let code = longest_hold_in(lock, hold);
-    let code = code.map_or_else(String::new, |code| format!(" in {code}"));
+    let longest = longest_hold(lock, hold);
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "threads wait for its few long holds: {} of {} holds{} took {} or more, the longest {}{code}. These long holds are most of \
+            "threads wait for its few long holds: {} of {} holds{} took {} or more, the longest {}{}. These long holds are most of \
              the {} that {}, and waits as long are most of the {} that threads waited{also}",
             count(holds),
             count(hold.count),
             subject.which_holds(),
             duration(long_ns),
-            duration(hold.max),
+            duration(longest.ns),
+            longest.in_code(),
             duration(hold.total),
             if subject.waited_only { "all of these took" } else { "it was held" },
             duration(wait.total),
@@ -95,7 +92,7 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
         evidence: vec![
             ("long_holds", holds as f64),
             ("long_hold_ns", held as f64),
-            ("longest_hold_ns", hold.max as f64),
+            ("longest_hold_ns", longest.ns as f64),
             ("fourth_longest_hold_ns", fourth(&hold.worst) as f64),
             ("median_hold_ns", hold.p50 as f64),
             ("total_wait_ns", wait.total as f64),
@@ -120,7 +117,8 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
         passing
     } else if is_unknown(lock) {
         format!(
-            "who had it then was not seen; threads waited in {}: take it less often there, or split it",
+            "{}; threads waited in {}: take it less often there, or split it",
+            why_unknown(subject.report, lock),
             waiter(lock)
         )
     } else if free < MOSTLY_IDLE {
@@ -197,6 +195,24 @@ fn is_unknown(lock: &Lock) -> bool {
         blame.unknown_ns > known_ns
     };
     lock.blame.is_some_and(most)
+}
+
+/// Why waiting has no known cause.
+pub(crate) const NOT_SEEN: &str = "who held the lock then was not seen";
+
+/// The same of a lock: of more threads than the list of a read-write lock has places for, only those with a place are
+/// divided.
+pub(crate) fn why_unknown(report: &RunReport, lock: &Lock) -> String {
+    let is_rwlock = matches!(lock.kind, Kind::RwlockRead | Kind::RwlockWrite);
+    let has_list = report.source == Source::Preload && is_rwlock;
+    if !has_list || lock.threads as usize <= ARRIVALS {
+        return NOT_SEEN.to_owned();
+    }
+    format!(
+        "of the {} threads that waited for #{}, only {ARRIVALS} at a time are kept apart, or its holder was not seen",
+        count(lock.threads.into()),
+        lock.id
+    )
 }
 
 /// The code that waited the most.

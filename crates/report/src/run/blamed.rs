@@ -70,6 +70,9 @@ pub struct Blamed {
     /// The part of `wait_ns` of threads that a signal woke while it held the lock.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub woken_into_ns: u64,
+    /// The part of `wait_ns` for holds whose threads died with the lock (robust mutexes).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub died_ns: u64,
     /// How long the path that set the run's length was in these holds, or stood at the idle lock; only in `culprits`,
     /// and only if the path is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@
 use super::wrappers::wrapper;
 use super::{Options, heading};
 use crate::code::{base, line};
-use crate::findings::{HEAVY_NS, cause};
+use crate::findings::{HEAVY_NS, NOT_SEEN, cause, why_unknown};
 use crate::hangs;
 use crate::rows;
 use crate::run::{
@@ -337,9 +337,8 @@ const MUCH: f64 = 0.05;
 pub(crate) fn unseen(report: &RunReport) -> Option<String> {
     let seen: f64 = report.culprits.iter().map(|culprit| culprit.share).sum();
     let share = figures::percent(1.0 - seen);
-    let sentence = || {
-        format!("{share} of that waiting has no known cause: who held the lock then was not seen.")
-    };
+    let sentence =
+        || format!("{share} of that waiting has no known cause: {}.", why_unseen(report));
     // Of a run without culprits, it is worth a sentence if much of the run was waited for.
     let of_run = contended_ns(report) as f64 / report.wall_ns.max(1) as f64;
     let mut locks = report.processes.iter().flat_map(|process| &process.locks);
@@ -348,6 +347,14 @@ pub(crate) fn unseen(report: &RunReport) -> Option<String> {
     let is_much = !report.culprits.is_empty() || of_run >= MUCH && is_divided();
     // What `--only` leaves out is not unseen.
     (report.only.is_none() && is_much && seen <= 1.0 - MUCH).then(sentence)
+}
+
+/// Why: of the lock with the most such waiting.
+fn why_unseen(report: &RunReport) -> String {
+    let locks = report.processes.iter().flat_map(|process| &process.locks);
+    let ranked = locks.filter(|lock| lock.class.is_caused_by_holders());
+    let most = ranked.max_by_key(|lock| lock.blame.map_or(0, |blame| blame.unknown_ns));
+    most.map_or_else(|| NOT_SEEN.to_owned(), |lock| why_unknown(report, lock))
 }
 
 /// Where the culprit is, and what it does.

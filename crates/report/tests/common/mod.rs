@@ -168,6 +168,7 @@ pub(crate) fn blamed(function: &str, wait_ns: u64, share: f64) -> Blamed {
         longest_ns: 264 * MS,
         passed_on_ns: 0,
         woken_into_ns: 0,
+        died_ns: 0,
         callers: Vec::new(),
         path_ns: None,
         gain_at_most_ns: None,

@@ -143,6 +143,9 @@ pub const WAITED: u32 = u32::MAX - 4;
 /// In [`Caused::passed_to`]: the part of the same site's waiting that was of threads which a signal had woken during
 /// the hold. No stack has this number.
 pub const WOKEN_INTO: u32 = u32::MAX - 5;
+/// In [`Caused::passed_to`]: the part of the same site's waiting that was for holds whose threads died with the lock.
+/// No stack has this number, nor a greater one.
+pub const DIED: u32 = u32::MAX - 6;
 
 /// Waiting for one lock that the holds of one site caused. A cell has an entry for each of [`SITES`] sites (and
 /// site that these waited for), and some for the others.
