@@ -165,7 +165,7 @@ static void pace(void) {
 static void *looks(void *unused) {
     pthread_mutex_lock(&slow_lock); /* So that the thread is seen. */
     pthread_mutex_unlock(&slow_lock);
-    while (!is_open) nap_ms(50);
+    while (!is_open) nap_ms(130);
     return unused;
 }
 

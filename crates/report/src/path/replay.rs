@@ -140,8 +140,8 @@ impl Do {
             Do::Free(_) => 0,
             Do::Pass(_) => 1,
             Do::Await { until, .. } if until == at => 2,
-            Do::Take { .. } | Do::Await { .. } => 3,
-            Do::End => 4,
+            Do::End => 3,
+            Do::Take { .. } | Do::Await { .. } => 4,
         }
     }
 }

@@ -221,6 +221,31 @@ fn a_lock_that_many_wait_for_off_the_path_gains_nothing() {
     assert_eq!(last.1, 510);
 }
 
+/// The main thread waits for a worker's end, and then a moment for that of a thread that it told to end.
+#[test]
+fn a_thread_that_was_told_to_end_does_not_set_the_length() {
+    let join = |began, ended, by| Wait {
+        began,
+        ended,
+        lock: None,
+        by: Some((by, ended)),
+        by_stack: 0,
+        free: 0,
+        excludes: false,
+    };
+    let worker = Thread { creator: Some(0), holds: vec![(0, 10, 90)], ..Thread::default() };
+    let told = Thread { creator: Some(0), ..Thread::default() };
+    let main = Thread { waits: vec![join(0, 97, 1), join(97, 99, 2)], ..Thread::default() };
+    let mut history = History { from: 0, threads: vec![main, worker, told] };
+    let last = history.before_told((0, 100));
+    assert_eq!(last, (0, 97));
+    assert_eq!(in_holds(&history, &walk(&history, 0, last), 0), 80);
+    assert_eq!(gain(&history, &[], last, &Of::Code(0)), 80);
+    history.threads[0].waits[1].ended = 110;
+    history.threads[0].waits[1].began = 90;
+    assert_eq!(history.before_told((0, 120)), (0, 120), "it did not end soon");
+}
+
 #[test]
 fn what_comes_late_after_a_release_is_the_locks_handover() {
     let hold = Thread { creator: Some(1), holds: vec![(0, 0, 40)], ..Thread::default() };
