@@ -168,13 +168,14 @@ fn waiting_without_a_culprit_is_said() {
     assert!(shown(&[0.5, 0.25]).contains("25.0 % of that waiting has no known cause"));
     assert!(shown(&[0.5, 0.4375]).contains("6.25 % of that waiting"));
     assert!(!shown(&[0.5, 0.453125]).contains("of that waiting"));
-    // Of more threads than a lock has places for, not all that wait are kept apart.
+    // Of more threads than a read-write lock has places for, not all that wait are kept apart.
     let by_threads = |threads, source| {
         let mut report = report_of(&[0.5, 0.25]);
         report.source = source;
         let of_all = report.processes.iter_mut().flat_map(|process| &mut process.locks);
         let worst = of_all.max_by_key(|lock| lock.blame.map_or(0, |blame| blame.unknown_ns));
-        worst.unwrap().threads = threads;
+        let worst = worst.unwrap();
+        (worst.threads, worst.kind) = (threads, Kind::RwlockWrite);
         render(&report, &plain()).replace("\n  ", " ")
     };
     let many = "has no known cause: of the 65 threads that waited for #";
