@@ -209,6 +209,7 @@ static void *holds_often(void *unused) {
         pthread_mutex_lock(&crowd_lock);
         nap_ms(1);
         pthread_mutex_unlock(&crowd_lock);
+        nap_ms(1); /* Lets the other one have it. */
     }
     return unused;
 }

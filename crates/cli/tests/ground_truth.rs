@@ -141,14 +141,14 @@ fn of_path(report: &Value, figure: &str, function: &str) -> Value {
     culprits.filter(is_its).map(|culprit| culprit[field].clone()).next().unwrap_or(Value::Null)
 }
 
-/// Culprits whose gain, or part of the path, is more than all paths; of idle locks, also a gain of more than that part.
+/// Culprits whose gain is more than their part of the path, or that part more than all paths.
 fn off_the_path(report: &Value) -> Vec<&Value> {
     let ns = |value: &Value, field: &str| value[field].as_u64().unwrap_or(0);
     let paths = report["paths"].as_array().into_iter().flatten();
     let length: u64 = paths.map(|path| ns(path, "until_ns") - ns(path, "from_ns")).sum();
     let is_wrong = |culprit: &&Value| {
         let (gain, path) = (ns(culprit, "gain_at_most_ns"), ns(culprit, "path_ns"));
-        gain.max(path) > length || culprit["kind"] == "idle" && gain > path
+        gain > path || path > length
     };
     report["culprits"].as_array().into_iter().flatten().filter(is_wrong).collect()
 }

@@ -374,9 +374,8 @@ pub(super) fn rank(report: &mut RunReport, known: &[Known], first: Option<u32>) 
             if taken.is_some_and(|taken| taken.tells_gains(wall_ns))
                 && let Some(gain_ns) = replay.gain(history, &of)
             {
-                // Without handovers, threads would take turns otherwise: what they gain is at most their time.
-                let is_idle = culprit.kind == BlamedKind::Idle;
-                let gain_ns = if is_idle { gain_ns.min(path_ns) } else { gain_ns };
+                // Where threads barge in, a replay may take another turn: that is luck, and no gain.
+                let gain_ns = gain_ns.min(path_ns);
                 culprit.gain_at_most_ns = add(culprit.gain_at_most_ns, gain_ns);
                 most = most.max(gain_ns as f64 / wall_ns.max(1) as f64);
             }
