@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! [`of`] returns the thread's number in the kernel, 0 once it has ended, and the address of the function that it began
-//! with; 0 for what is unknown. Another C library than glibc describes nothing.
+//! with; 0 for what is unknown. Another C library than glibc describes nothing, and glibc before 2.34 was not seen to.
 //! # Invariants
 //! I1: TID and FUNCTION are the places of these fields in the memory behind a `pthread_t`, as glibc's constants
 //!     `_thread_db_pthread_*` state them: three numbers of 32 bits, there since it was loaded. Or 0, for none.
