@@ -38,8 +38,9 @@ pub(super) struct Known {
     /// The number of each thread in the kernel.
     pub(super) tids: Vec<u32>,
     pub(super) history: History,
-    /// The same without the sequences of holds, to be run again.
-    replay: Option<(History, Replay)>,
+    /// The same without the sequences of holds, and these holds, to be run again.
+    alone: History,
+    held: Vec<Held>,
     /// The thread that ended the process, and when, if it ended by itself.
     last: Option<(usize, u64)>,
     /// The path of the process.
@@ -80,17 +81,13 @@ pub(super) fn known(
     let mut codes = HashMap::new();
     let held = Holds { logs, rows }.add(&mut history, &mut codes, (sites, stacks));
     let last = last.map(|last| history.before_told(last));
-    let replay = last.map(|last| {
-        let mut history = history.clone();
-        history.count_barging_of_others(&held);
-        let replay = Replay::new(&history, &held, last);
-        (history, replay)
-    });
-    history.add_barging(held);
+    let mut alone = history.clone();
+    alone.count_barging_of_others(&held);
+    history.add_barging(held.clone());
     let steps = last.map(|last| walk(&history, 0, last)).unwrap_or_default();
     let images = record.processes.iter().filter(|other| other.pid == image.pid);
     let first_ns = images.map(|image| record.ns_at(image.start_ticks)).min().unwrap_or(0);
-    Known { pid: image.pid, first_ns, tids, history, replay, last, steps, codes }
+    Known { pid: image.pid, first_ns, tids, history, alone, held, last, steps, codes }
 }
 
 /// The logs of a process's threads.
@@ -361,18 +358,24 @@ pub(super) fn rank(report: &mut RunReport, known: &[Known], first: Option<u32>) 
         super::sum(culprits.map(|culprit| culprit.wait_ns))
     };
     let is_ranked = waits(false) as f64 <= SHARED * waits(true) as f64;
+    // Only where they tell a gain: a replay takes a while.
+    let replays: Vec<Option<Replay>> = known
+        .iter()
+        .zip(&taken)
+        .map(|(path, taken)| {
+            let tells = taken.is_some_and(|taken| taken.tells_gains(wall_ns));
+            let last = path.last.filter(|_| tells && !report.culprits.is_empty());
+            last.map(|last| Replay::new(&path.alone, &path.held, last))
+        })
+        .collect();
     for culprit in report.culprits.iter_mut().take(MOST).filter(|culprit| !is_shared(culprit)) {
-        for ((path, process), taken) in known.iter().zip(&report.processes).zip(&taken) {
-            let (Some(of), Some((history, replay))) =
-                (path.of(culprit, &process.locks), &path.replay)
-            else {
-                continue;
-            };
+        let of_processes = known.iter().zip(&report.processes).zip(&replays);
+        for ((path, process), replay) in of_processes.filter(|((path, _), _)| path.last.is_some()) {
+            let Some(of) = path.of(culprit, &process.locks) else { continue };
             let add = |sum: Option<u64>, ns| Some(sum.unwrap_or(0).saturating_add(ns));
             let path_ns = path.inside(&of).time(&path.steps);
             culprit.path_ns = add(culprit.path_ns, path_ns);
-            if taken.is_some_and(|taken| taken.tells_gains(wall_ns))
-                && let Some(gain_ns) = replay.gain(history, &of)
+            if let Some(gain_ns) = replay.as_ref().and_then(|replay| replay.gain(&path.alone, &of))
             {
                 // Where threads barge in, a replay may take another turn: that is luck, and no gain.
                 let gain_ns = gain_ns.min(path_ns);
