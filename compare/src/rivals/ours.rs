@@ -72,14 +72,12 @@ impl<T: Payload> Pipe<T> for PolledBatches {
     fn send(sender: &mut Self::Sender, from: u64, to: u64) {
         let mut next = from;
         while next < to {
-            let room = spin(|| Some(sender.room() as u64).filter(|&room| room > 0));
-            let count = room.min(BATCH).min(to - next);
-            let mut claim = sender.claim(count as usize).expect("the room was available");
-            for number in next..next + count {
-                assert!(claim.push(T::new(number)).is_ok(), "within the claim");
-            }
-            claim.publish();
-            next += count;
+            let Ok(mut claim) = sender.claim_up_to((to - next).min(BATCH) as usize) else {
+                std::hint::spin_loop();
+                continue;
+            };
+            claim.fill((next..to).map(T::new));
+            next += claim.publish() as u64;
         }
     }
 
@@ -114,14 +112,10 @@ impl<T: Payload> Pipe<T> for BlockingBatches {
     fn send(sender: &mut Self::Sender, from: u64, to: u64) {
         let mut next = from;
         while next < to {
-            let room = (sender.room() as u64).max(1);
-            let count = room.min(BATCH).min(to - next);
-            let mut claim = sender.claim_wait(count as usize).expect("the consumer lives");
-            for number in next..next + count {
-                assert!(claim.push(T::new(number)).is_ok(), "within the claim");
-            }
-            claim.publish();
-            next += count;
+            let most = (to - next).min(BATCH) as usize;
+            let mut claim = sender.claim_up_to_wait(most).expect("the consumer lives");
+            claim.fill((next..to).map(T::new));
+            next += claim.publish() as u64;
         }
     }
 

@@ -74,10 +74,9 @@ impl<S> Slots<S> {
         unsafe { self.view.at(position) }
     }
 
-    /// The `count` slots from `position` on: those up to the end of the array, then the rest from its start.
+    /// The `count` slots from `position` on.
     #[inline]
-    #[cfg(not(unc_model))]
-    pub(crate) fn run(&self, position: Position, count: usize) -> (&[S], &[S]) {
+    pub(crate) fn run(&self, position: Position, count: usize) -> Run<'_, S> {
         // SAFETY: `self` lives (I1).
         unsafe { self.view.run(position, count) }
     }
@@ -95,6 +94,69 @@ impl<S> fmt::Debug for Slots<S> {
         f.debug_struct("Slots").field("len", &self.len()).finish_non_exhaustive()
     }
 }
+
+/// Slots that follow each other: those up to the end of the array, then the rest from its start.
+pub(crate) struct Run<'s, S> {
+    now: std::slice::Iter<'s, S>,
+    then: std::slice::Iter<'s, S>,
+}
+
+impl<'s, S> Run<'s, S> {
+    #[inline(always)]
+    pub(crate) fn new(now: &'s [S], then: &'s [S]) -> Run<'s, S> {
+        Run { now: now.iter(), then: then.iter() }
+    }
+
+    /// Calls `each` with a slot and a value until the slots or the values run out. No value is taken without a slot.
+    #[inline(always)]
+    pub(crate) fn zip_with<V>(
+        &mut self,
+        mut values: impl Iterator<Item = V>,
+        mut each: impl FnMut(&'s S, V),
+    ) {
+        while self.len() > 0 {
+            while self.now.len() > 0 {
+                let Some(value) = values.next() else { return };
+                let Some(slot) = self.now.next() else { return };
+                each(slot, value);
+            }
+            std::mem::swap(&mut self.now, &mut self.then);
+        }
+    }
+
+    /// The slots that are left, as slices.
+    #[cfg(not(unc_model))]
+    pub(crate) fn as_slices(&self) -> (&'s [S], &'s [S]) {
+        (self.now.as_slice(), self.then.as_slice())
+    }
+}
+
+impl<'s, S> Iterator for Run<'s, S> {
+    type Item = &'s S;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<&'s S> {
+        self.now.next().or_else(|| {
+            std::mem::swap(&mut self.now, &mut self.then);
+            self.now.next()
+        })
+    }
+
+    #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.now.len() + self.then.len();
+        (left, Some(left))
+    }
+
+    /// A loop for each slice, without a look at the other for each slot.
+    #[inline(always)]
+    fn fold<B, F: FnMut(B, &'s S) -> B>(self, start: B, mut step: F) -> B {
+        let folded = self.now.fold(start, &mut step);
+        self.then.fold(folded, step)
+    }
+}
+
+impl<S> ExactSizeIterator for Run<'_, S> {}
 
 /// Memory for one value. The ring knows whether it holds one.
 #[repr(transparent)]

@@ -17,6 +17,7 @@
 //! compare/: stream against `rtrb`; without these two measures the ratio falls to a third.
 
 use crate::position::Position;
+use crate::slots::Run;
 use std::ptr::NonNull;
 use uncontended_atomic::{prefetch_to_read, prefetch_to_write};
 
@@ -63,19 +64,18 @@ impl<S> View<S> {
         unsafe { slot.as_ref() }
     }
 
-    /// The `count` slots from `position` on: those up to the end of the array, then the rest from its start.
+    /// The `count` slots from `position` on.
     ///
     /// # Safety
     /// The owner of the slots lives.
     #[inline]
-    #[cfg(not(unc_model))]
-    pub(crate) unsafe fn run<'s>(&self, position: Position, count: usize) -> (&'s [S], &'s [S]) {
+    pub(crate) unsafe fn run<'s>(&self, position: Position, count: usize) -> Run<'s, S> {
         debug_assert!(count <= self.len());
         // SAFETY: every slot is initialised, and only shared references to it exist (I1).
         let all = unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len()) };
         let first = self.index(position);
         let whole = count.min(self.len() - first);
-        (&all[first..first + whole], &all[..count - whole])
+        Run::new(&all[first..first + whole], &all[..count - whole])
     }
 
     /// The whole array.

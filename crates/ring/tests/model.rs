@@ -64,7 +64,7 @@ fn batches() {
                 }
             };
             claim.push(first).unwrap();
-            claim.push(first + 1).unwrap();
+            assert_eq!(claim.fill(first + 1..), 1);
             claim.publish();
         }
     });

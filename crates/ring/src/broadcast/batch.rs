@@ -58,7 +58,7 @@ impl<T, N: Notifier> Batch<'_, T, N> {
     /// The values as slices: those up to the end of the ring's array, then the rest from its start.
     #[cfg(not(unc_model))]
     pub fn as_slices(&self) -> (&[T], &[T]) {
-        let (one, two) = self.consumer.ring.slots.run(self.consumer.from, self.len);
+        let (one, two) = self.consumer.ring.slots.run(self.consumer.from, self.len).as_slices();
         // SAFETY: these slots are written (I1), and the consumer holds them until it releases them, which consumes the
         // batch (I2).
         let one = unsafe { crate::slots::values(one) };

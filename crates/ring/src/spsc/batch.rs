@@ -2,7 +2,7 @@
 
 use super::Consumer;
 use crate::notifier::{Notifier, Silent};
-use crate::position::Position;
+use crate::slots::{Run, Slot};
 use std::fmt;
 
 /// One or more values to read in place, from [`Consumer::read`]. Values that are neither released nor taken out are
@@ -32,15 +32,16 @@ impl<'c, T, N: Notifier> Batch<'c, T, N> {
     }
 
     /// The values, oldest first.
-    pub fn iter(&self) -> Iter<'_, T, N> {
-        let next = self.consumer.head;
-        Iter { consumer: self.consumer, next, end: next.plus(self.len) }
+    #[inline(always)]
+    pub fn iter(&self) -> Iter<'_, T> {
+        // SAFETY: the consumer lives as long as the batch (I4).
+        Iter(unsafe { self.consumer.full_slots(self.len()) })
     }
 
     /// The values as slices: those up to the end of the ring's array, then the rest from its start.
     #[cfg(not(unc_model))]
     pub fn as_slices(&self) -> (&[T], &[T]) {
-        let (one, two) = self.consumer.full_slots(self.len);
+        let (one, two) = self.iter().0.as_slices();
         // SAFETY: these slots hold values, which stay while the batch exists (I6, I3).
         let one = unsafe { crate::slots::values(one) };
         // SAFETY: as for the first (I2).
@@ -48,27 +49,32 @@ impl<'c, T, N: Notifier> Batch<'c, T, N> {
     }
 
     /// Drops all values and gives their slots back.
+    #[inline(always)]
     pub fn release(self) {
         let len = self.len();
         self.release_first(len);
     }
 
     /// Drops the oldest `count` values, or all if there are fewer, and gives their slots back together.
+    #[inline(always)]
     pub fn release_first(self, count: usize) {
-        let mut taken = self.into_iter();
-        for _ in 0..count {
-            if taken.next().is_none() {
-                break;
-            }
+        let count = count.min(self.len());
+        if std::mem::needs_drop::<T>() {
+            return self.into_iter().take(count).for_each(drop);
+        }
+        if count > 0 {
+            // SAFETY: the first `count` slots hold values (I6), which need no drop.
+            unsafe { self.consumer.vacate(self.consumer.head.plus(count as u64)) };
         }
     }
 }
 
 impl<'b, T, N: Notifier> IntoIterator for &'b Batch<'_, T, N> {
     type Item = &'b T;
-    type IntoIter = Iter<'b, T, N>;
+    type IntoIter = Iter<'b, T>;
 
-    fn into_iter(self) -> Iter<'b, T, N> {
+    #[inline(always)]
+    fn into_iter(self) -> Iter<'b, T> {
         self.iter()
     }
 }
@@ -78,9 +84,12 @@ impl<'c, T, N: Notifier> IntoIterator for Batch<'c, T, N> {
     type Item = T;
     type IntoIter = Taken<'c, T, N>;
 
+    #[inline(always)]
     fn into_iter(self) -> Taken<'c, T, N> {
-        let next = self.consumer.set_aside(self.len);
-        Taken { next, end: next.plus(self.len), consumer: self.consumer }
+        // SAFETY: the consumer outlives the iterator, which borrows it (I4).
+        let left = unsafe { self.consumer.full_slots(self.len()) };
+        self.consumer.set_aside(self.len);
+        Taken { left, consumer: self.consumer }
     }
 }
 
@@ -91,35 +100,32 @@ impl<T, N: Notifier> fmt::Debug for Batch<'_, T, N> {
 }
 
 /// The values of a [`Batch`], oldest first.
-pub struct Iter<'b, T, N: Notifier = Silent> {
-    consumer: &'b Consumer<T, N>,
-    next: Position,
-    end: Position,
-}
+pub struct Iter<'b, T>(Run<'b, Slot<T>>);
 
-impl<'b, T, N: Notifier> Iterator for Iter<'b, T, N> {
+impl<'b, T> Iterator for Iter<'b, T> {
     type Item = &'b T;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<&'b T> {
-        if self.next == self.end {
-            return None;
-        }
-        // SAFETY: the batch has the values up to `end`, which stay while it is borrowed (I6).
-        let value = unsafe { self.consumer.value(self.next) };
-        self.next = self.next.plus(1);
-        Some(value)
+        // SAFETY: a slot of the batch holds a value, which stays while the batch is borrowed (I2, I6).
+        self.0.next().map(|slot| unsafe { &*slot.as_ptr() })
     }
 
+    #[inline(always)]
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.end.since(self.next) as usize;
-        (left, Some(left))
+        self.0.size_hint()
+    }
+
+    #[inline(always)]
+    fn fold<B, F: FnMut(B, &'b T) -> B>(self, start: B, mut step: F) -> B {
+        // SAFETY: as in `next` (I2, I6).
+        self.0.fold(start, |folded, slot| step(folded, unsafe { &*slot.as_ptr() }))
     }
 }
 
-impl<T, N: Notifier> ExactSizeIterator for Iter<'_, T, N> {}
+impl<T> ExactSizeIterator for Iter<'_, T> {}
 
-impl<T, N: Notifier> fmt::Debug for Iter<'_, T, N> {
+impl<T> fmt::Debug for Iter<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Iter").field("left", &self.len()).finish_non_exhaustive()
     }
@@ -128,38 +134,34 @@ impl<T, N: Notifier> fmt::Debug for Iter<'_, T, N> {
 /// An iterator that takes the values of a [`Batch`] out, oldest first. Values left when it is dropped stay in the ring;
 /// if the iterator is leaked, so are all its values.
 pub struct Taken<'c, T, N: Notifier = Silent> {
-    /// Its `head` is `end` (I7).
+    /// The slots whose values it has not taken. The last one is right before the consumer's `head` (I7).
+    left: Run<'c, Slot<T>>,
     consumer: &'c mut Consumer<T, N>,
-    next: Position,
-    end: Position,
 }
 
 impl<T, N: Notifier> Iterator for Taken<'_, T, N> {
     type Item = T;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<T> {
-        if self.next == self.end {
-            return None;
-        }
-        // SAFETY: the values up to `end` were set aside for this iterator (I7), which takes each once.
-        let value = unsafe { self.consumer.take(self.next) };
-        self.next = self.next.plus(1);
-        Some(value)
+        // SAFETY: the values in these slots were set aside for this iterator (I7), which takes each once.
+        self.left.next().map(|slot| unsafe { slot.read() })
     }
 
+    #[inline(always)]
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.end.since(self.next) as usize;
-        (left, Some(left))
+        self.left.size_hint()
     }
 }
 
 impl<T, N: Notifier> ExactSizeIterator for Taken<'_, T, N> {}
 
 impl<T, N: Notifier> Drop for Taken<'_, T, N> {
+    #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: the values before `next` have been taken, those from `next` on have not (I7).
-        unsafe { self.consumer.settle(self.next) };
+        let head = self.consumer.head.minus(self.left.len() as u64);
+        // SAFETY: the values before `head` have been taken, those from `head` on have not (I7).
+        unsafe { self.consumer.settle(head) };
     }
 }
 

@@ -88,6 +88,66 @@ impl<T, N: Sleeping> Producer<T, N> {
         self.claim(count)
     }
 
+    /// Claims the room that there is, for at most `most` values (0 counts as 1). Sleeps until there is some.
+    ///
+    /// # Errors
+    /// The consumer has gone.
+    #[inline(always)]
+    pub fn claim_up_to_wait(&mut self, most: usize) -> Result<Claim<'_, T, N>, ClaimError> {
+        self.claim_up_to_deadline(most, Deadline::NEVER)
+    }
+
+    /// Like [`claim_up_to_wait`](Self::claim_up_to_wait), but gives up at `deadline`.
+    ///
+    /// # Errors
+    /// As for [`claim_up_to`](Producer::claim_up_to).
+    #[inline(always)]
+    pub fn claim_up_to_deadline(
+        &mut self,
+        most: usize,
+        deadline: Deadline,
+    ) -> Result<Claim<'_, T, N>, ClaimError> {
+        if !self.has_room(1) {
+            self.wait_for_room(1, deadline);
+        }
+        self.claim_up_to(most)
+    }
+
+    /// Pushes `values` in order, in parts as large as there is room for, and sleeps in between. Returns how many were
+    /// pushed: all of them, unless the consumer has gone.
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = uncontended_ring::spsc::blocking(4)?;
+    /// let sender = std::thread::spawn(move || producer.push_slice_wait(&[1; 100]));
+    /// let (mut sum, mut part) = (0, [0; 7]);
+    /// while let popped @ 1.. = consumer.pop_slice_wait(&mut part) {
+    ///     sum += part[..popped].iter().sum::<i32>();
+    /// }
+    /// assert_eq!((sum, sender.join().unwrap()), (100, 100));
+    /// # Ok::<(), uncontended_ring::CapacityError>(())
+    /// ```
+    pub fn push_slice_wait(&mut self, values: &[T]) -> usize
+    where
+        T: Copy,
+    {
+        self.push_slice_deadline(values, Deadline::NEVER)
+    }
+
+    /// Like [`push_slice_wait`](Self::push_slice_wait), but gives up at `deadline`.
+    pub fn push_slice_deadline(&mut self, values: &[T], deadline: Deadline) -> usize
+    where
+        T: Copy,
+    {
+        let mut pushed = 0;
+        while pushed < values.len() {
+            let left = &values[pushed..];
+            let Ok(mut claim) = self.claim_up_to_deadline(left.len(), deadline) else { break };
+            claim.fill(left.iter().copied());
+            pushed += claim.publish();
+        }
+        pushed
+    }
+
     /// Sleeps until there is room for `count` values, or there never will be.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
@@ -116,6 +176,26 @@ impl<T, N: Sleeping> Consumer<T, N> {
             self.wait_for_values(deadline);
         }
         self.pop()
+    }
+
+    /// Like [`pop_slice`](Consumer::pop_slice), but sleeps until there is a value. Returns 0 if there will never be
+    /// one, or `into` is empty.
+    pub fn pop_slice_wait(&mut self, into: &mut [T]) -> usize
+    where
+        T: Copy,
+    {
+        self.pop_slice_deadline(into, Deadline::NEVER)
+    }
+
+    /// Like [`pop_slice_wait`](Self::pop_slice_wait), but gives up at `deadline`.
+    pub fn pop_slice_deadline(&mut self, into: &mut [T], deadline: Deadline) -> usize
+    where
+        T: Copy,
+    {
+        if !into.is_empty() && !self.has_values() {
+            self.wait_for_values(deadline);
+        }
+        self.pop_slice(into)
     }
 
     /// Like [`read`](Consumer::read), but sleeps until there is a value. `None`: there will never be one.

@@ -34,6 +34,34 @@ fn streams_come_once_and_in_order_however_often_sides_sleep() {
 }
 
 #[test]
+fn slices_of_any_length_pass_a_ring_of_any_capacity() {
+    let values: Vec<u32> = (0..if cfg!(miri) { 60 } else { 10_000 }).collect();
+    for (capacity, part) in [(1, 1), (1, 7), (4, 3), (7, 16), (64, 64)] {
+        let (mut producer, mut consumer) = sleeping(capacity, (1 << 63) - 50);
+        thread::scope(|threads| {
+            threads.spawn(|| assert_eq!(producer.push_slice_wait(&values), values.len()));
+            let (mut came, mut into) = (Vec::new(), vec![0; part]);
+            while came.len() < values.len() {
+                let popped = consumer.pop_slice_wait(&mut into);
+                assert!((1..=part).contains(&popped), "at least one, at most what fits");
+                came.extend_from_slice(&into[..popped]);
+            }
+            assert_eq!(came, values);
+        });
+        assert_eq!(consumer.pop_slice_deadline(&mut [0], soon()), 0, "the deadline passes");
+        assert_eq!(consumer.pop_slice_wait(&mut []), 0, "nothing fits");
+        assert_eq!(producer.push_slice_deadline(&vec![0; capacity + 1], soon()), capacity);
+        drop(producer);
+        assert_eq!(consumer.pop_slice_wait(&mut vec![0; 99]), capacity);
+        assert_eq!(consumer.pop_slice_wait(&mut [0]), 0, "the producer has gone");
+    }
+    let (mut producer, consumer) = sleeping(2, 0);
+    drop(consumer);
+    assert_eq!(producer.push_slice_wait(&[0]), 0);
+    assert_eq!(producer.claim_up_to_wait(1).err(), Some(ClaimError::Closed));
+}
+
+#[test]
 fn batches_wait_for_room_and_for_values() {
     let (mut producer, mut consumer) = sleeping(4, 0);
     let rounds = if cfg!(miri) { 10 } else { 1_000 };

@@ -2,14 +2,10 @@
 
 use super::Producer;
 use crate::notifier::{Notifier, Silent};
-#[cfg(not(unc_model))]
-use crate::slots::Slot;
+use crate::slots::{Run, Slot};
 use std::fmt;
 #[cfg(not(unc_model))]
 use std::mem::MaybeUninit;
-
-#[cfg(not(unc_model))]
-pub(super) type Pair<'c, T> = (&'c [Slot<T>], &'c [Slot<T>]);
 
 /// Room for several values, from [`Producer::claim`]. [`publish`](Claim::publish) publishes the values written to it;
 /// a claim that is dropped instead drops them.
@@ -31,40 +27,65 @@ pub(super) type Pair<'c, T> = (&'c [Slot<T>], &'c [Slot<T>]);
 #[must_use = "nothing is published before `publish`"]
 pub struct Claim<'p, T, N: Notifier = Silent> {
     producer: &'p mut Producer<T, N>,
-    len: u64,
-    /// How many slots hold values (I5).
-    written: u64,
+    len: usize,
+    /// The slots after those that hold values (I5).
+    free: Run<'p, Slot<T>>,
 }
 
 impl<'p, T, N: Notifier> Claim<'p, T, N> {
-    pub(super) fn new(producer: &'p mut Producer<T, N>, len: usize) -> Claim<'p, T, N> {
-        Claim { producer, len: len as u64, written: 0 }
+    /// A claim on `len` slots.
+    ///
+    /// # Safety
+    /// There is room for `len` values.
+    #[inline(always)]
+    pub(super) unsafe fn new(producer: &'p mut Producer<T, N>, len: usize) -> Claim<'p, T, N> {
+        // SAFETY: the slots live as long as the producer (I4), which the claim borrows.
+        let free = unsafe { producer.free_slots(len) };
+        Claim { producer, len, free }
     }
 
     /// Writes `value` into the next slot of the claim.
     ///
     /// # Errors
     /// The value, if the claim is full.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, value: T) -> Result<(), T> {
-        if self.written == self.len {
-            return Err(value);
-        }
-        // SAFETY: there is room for `len` values, more than `written` (I2, I5).
-        unsafe { self.producer.write(self.written, value) };
-        self.written += 1;
+        let Some(slot) = self.free.next() else { return Err(value) };
+        // SAFETY: there is room for `len` values, so the slot is empty and belongs to the producer (I2, I5).
+        unsafe { slot.write(value) };
         Ok(())
     }
 
+    /// Writes values until the claim is full or there are no more, and returns their number. It takes no value from
+    /// `values` that it has no room for. The fastest way to write many.
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = uncontended_ring::spsc::ring(4)?;
+    /// let mut values = 1..=5;
+    /// let mut claim = producer.claim(3)?;
+    /// assert_eq!(claim.fill(&mut values), 3);
+    /// claim.publish();
+    /// assert_eq!((values, consumer.read(9)?.iter().sum::<i32>()), (4..=5, 6));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline(always)]
+    pub fn fill(&mut self, values: impl IntoIterator<Item = T>) -> usize {
+        let room = self.room();
+        // SAFETY: as in `push` (I2, I5).
+        self.free.zip_with(values.into_iter(), |slot, value| unsafe { slot.write(value) });
+        room - self.room()
+    }
+
     /// How many more values the claim has room for.
+    #[inline(always)]
     pub fn room(&self) -> usize {
-        (self.len - self.written) as usize
+        self.free.len()
     }
 
     /// That room as slices: the part up to the end of the ring's array, then the rest from its start.
     #[cfg(not(unc_model))]
     pub fn as_uninit(&mut self) -> (&mut [MaybeUninit<T>], &mut [MaybeUninit<T>]) {
-        let (one, two) = self.producer.free_slots(self.written, self.room());
+        let (one, two) = self.free.as_slices();
         // SAFETY: these slots belong to the producer (I2), which this claim borrows mutably (I3).
         let one = unsafe { &mut *crate::slots::as_memory(one) };
         // SAFETY: as for the first (I2).
@@ -78,34 +99,43 @@ impl<'p, T, N: Notifier> Claim<'p, T, N> {
     #[cfg(not(unc_model))]
     pub unsafe fn assume_written(&mut self, count: usize) {
         debug_assert!(count <= self.room());
-        self.written += count as u64;
+        self.free.by_ref().take(count).for_each(drop);
     }
 
     /// Publishes the values written so far and returns their number. The claim need not be full.
-    #[inline]
+    #[inline(always)]
     pub fn publish(mut self) -> usize {
+        let written = self.written();
         // They belong to the ring from here on, so `drop` must find none left.
-        let written = std::mem::take(&mut self.written);
+        self.len -= written;
         if written > 0 {
-            // SAFETY: the first `written` slots hold values (I5).
-            unsafe { self.producer.publish(written) };
+            // SAFETY: the first `written` slots hold values, those before the free ones (I5).
+            unsafe { self.producer.publish(written as u64) };
         }
-        written as usize
+        written
+    }
+
+    /// How many slots hold values.
+    #[inline(always)]
+    fn written(&self) -> usize {
+        self.len - self.room()
     }
 }
 
 impl<T, N: Notifier> Drop for Claim<'_, T, N> {
+    #[inline(always)]
     fn drop(&mut self) {
-        while std::mem::needs_drop::<T>() && self.written > 0 {
-            self.written -= 1;
+        while std::mem::needs_drop::<T>() && self.written() > 0 {
+            let last = self.written() - 1;
+            self.len -= 1;
             // SAFETY: this slot holds a value that was never published (I5).
-            drop(unsafe { self.producer.take_back(self.written) });
+            drop(unsafe { self.producer.take_back(last as u64) });
         }
     }
 }
 
 impl<T, N: Notifier> fmt::Debug for Claim<'_, T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Claim").field("len", &self.len).field("written", &self.written).finish()
+        f.debug_struct("Claim").field("len", &self.len).field("written", &self.written()).finish()
     }
 }

@@ -5,7 +5,7 @@ use crate::PopError;
 use crate::notifier::{Notifier, Silent};
 use crate::pace::Pace;
 use crate::position::{Mark, Position};
-use crate::slots::Slot;
+use crate::slots::{Run, Slot};
 use std::fmt;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -69,7 +69,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     /// There is no value now, or there will never be one.
     #[inline(always)]
     pub fn pop(&mut self) -> Result<T, PopError> {
-        self.find()?;
+        self.find(1)?;
         // SAFETY: `find` found a value (I2), which leaves the ring here.
         let value = unsafe { self.take(self.head) };
         // SAFETY: it was taken just now (I2).
@@ -82,7 +82,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     /// # Errors
     /// There is no value now, or there will never be one.
     pub fn peek(&mut self) -> Result<&T, PopError> {
-        self.find()?;
+        self.find(1)?;
         // SAFETY: `find` found a value, which stays (I2) until `head` moves; that needs `&mut self` (I3).
         Ok(unsafe { self.value(self.head) })
     }
@@ -92,14 +92,13 @@ impl<T, N: Notifier> Consumer<T, N> {
     ///
     /// # Errors
     /// There is no value now, or there will never be one.
+    #[inline(always)]
     pub fn read(&mut self, most: usize) -> Result<Batch<'_, T, N>, PopError> {
-        if self.seen.since(self.head) < most as u64 {
-            self.look();
-        }
-        self.find()?;
+        let most = most.max(1) as u64;
+        self.find(most)?;
         // A faulty producer in another process may have written anything: at most all slots.
         let there = self.seen.since(self.head).min(self.place.capacity);
-        Ok(Batch { len: (most.max(1) as u64).min(there), consumer: self })
+        Ok(Batch { len: most.min(there), consumer: self })
     }
 
     /// Pops as many values as there are and fit into `into`, and returns their number.
@@ -108,9 +107,11 @@ impl<T, N: Notifier> Consumer<T, N> {
         T: Copy,
     {
         let count = into.len().min(self.available());
-        for (offset, value) in into[..count].iter_mut().enumerate() {
-            // SAFETY: at least `count` values are available (I2).
-            *value = unsafe { self.take(self.head.plus(offset as u64)) };
+        // SAFETY: at least `count` values are available (I2), in slots that live (I4).
+        let slots = unsafe { self.full_slots(count) };
+        for (value, slot) in into[..count].iter_mut().zip(slots) {
+            // SAFETY: the slot holds a value and belongs to the consumer (I2).
+            *value = unsafe { slot.read() };
         }
         if count > 0 {
             // SAFETY: `count` values were taken just now (I2).
@@ -119,10 +120,10 @@ impl<T, N: Notifier> Consumer<T, N> {
         count
     }
 
-    /// Makes sure that there is a value to read.
+    /// Makes sure that there is a value to read; if fewer than `most` are known, by a look at how many there are.
     #[inline(always)]
-    fn find(&mut self) -> Result<(), PopError> {
-        if self.head == self.seen {
+    fn find(&mut self, most: u64) -> Result<(), PopError> {
+        if self.seen.since(self.head) < most {
             let tail = self.look();
             if self.head == self.seen {
                 self.pace.found_nothing();
@@ -139,7 +140,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     /// Whether to stop waiting for a value: there is one, or there never will be.
     #[inline]
     pub(super) fn has_values(&mut self) -> bool {
-        self.find() != Err(PopError::Empty)
+        self.find(1) != Err(PopError::Empty)
     }
 
     /// The slot at `at`.
@@ -190,11 +191,9 @@ impl<T, N: Notifier> Consumer<T, N> {
     /// [`settle`](Consumer::settle) when it is dropped. If the iterator is leaked, so are they; the next `look` then
     /// vacates their slots.
     #[inline(always)]
-    pub(super) fn set_aside(&mut self, count: u64) -> Position {
-        let from = self.head;
-        self.head = from.plus(count);
+    pub(super) fn set_aside(&mut self, count: u64) {
+        self.head = self.head.plus(count);
         self.has_set_aside = true;
-        from
     }
 
     /// Vacates the slots of values that were set aside, once their iterator has taken or leaked them.
@@ -251,10 +250,14 @@ impl<T, N: Notifier> Consumer<T, N> {
         self.control().tail.load(Relaxed).is_gone()
     }
 
-    #[cfg(not(unc_model))]
-    pub(super) fn full_slots(&self, count: u64) -> (&[Slot<T>], &[Slot<T>]) {
+    /// The `count` slots from `head` on.
+    ///
+    /// # Safety
+    /// The consumer outlives the result.
+    #[inline(always)]
+    pub(super) unsafe fn full_slots<'c>(&self, count: usize) -> Run<'c, Slot<T>> {
         // SAFETY: the slots live (I4).
-        unsafe { self.place.slots.run(self.head, count as usize) }
+        unsafe { self.place.slots.run(self.head, count) }
     }
 }
 

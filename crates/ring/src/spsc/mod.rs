@@ -19,10 +19,10 @@
 //!     producer.
 //! I3: there is one producer and one consumer; both need `&mut self`.
 //! I4: the control block and the slots live as long as the keeper, which both sides hold.
-//! I5: the first `written` slots of a [`Claim`] hold values.
+//! I5: the slots of a [`Claim`] before its free ones hold values.
 //! I6: in a [`Batch`], the first `len` slots from `head` on hold values.
-//! I7: while an iterator owns values that were set aside, the consumer's `head` equals its `end`. So no value is read
-//!     after it was taken, even if the iterator is leaked.
+//! I7: while an iterator owns values that were set aside, the consumer's `head` is right after them. So no value is
+//!     read after it was taken, even if the iterator is leaked.
 //!
 //! # Edges
 //! publish: `Producer::publish` stores `tail` -> `Consumer::look` loads it. Carries the values.

@@ -3,6 +3,7 @@
 use super::{Claim, Control, Keeper, Place};
 use crate::notifier::{Notifier, Silent};
 use crate::position::{Mark, Position};
+use crate::slots::{Run, Slot};
 use crate::{ClaimError, PushError};
 use std::fmt;
 use uncontended_atomic::Ordering::{Acquire, Release};
@@ -70,19 +71,19 @@ impl<T, N: Notifier> Producer<T, N> {
             return Err(PushError::Full(value));
         }
         // SAFETY: there is room, so the slot belongs to the producer and is empty (I1, I2).
-        unsafe { self.write(0, value) };
+        unsafe { self.write(value) };
         // SAFETY: it was written just now (I2).
         unsafe { self.publish(1) };
         Ok(())
     }
 
-    /// Writes `value` into the slot `offset` after `tail`, and prefetches a later one.
+    /// Writes `value` into the slot at `tail`, and prefetches a later one.
     ///
     /// # Safety
-    /// There is room for more than `offset` values.
+    /// There is room for a value.
     #[inline(always)]
-    pub(super) unsafe fn write(&mut self, offset: u64, value: T) {
-        let at = self.tail.plus(offset);
+    unsafe fn write(&mut self, value: T) {
+        let at = self.tail;
         debug_assert!(self.limit.is_after(at), "I1: there is room");
         // The bound holds under speculation, ahead of the check (`view`).
         let slot = at.at_most(self.limit.minus(1));
@@ -159,7 +160,40 @@ impl<T, N: Notifier> Producer<T, N> {
                 return Err(ClaimError::Full);
             }
         }
-        Ok(Claim::new(self, count))
+        // SAFETY: there is room for `count` values (I1).
+        Ok(unsafe { Claim::new(self, count) })
+    }
+
+    /// Claims the room that there is, for at most `most` values (0 counts as 1).
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = uncontended_ring::spsc::ring(4)?;
+    /// producer.push(1)?;
+    /// let mut claim = producer.claim_up_to(100)?;
+    /// assert_eq!((claim.room(), claim.fill(2..100)), (3, 3));
+    /// claim.publish();
+    /// assert!(consumer.read(9)?.iter().eq(&[1, 2, 3, 4]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no room now; or the consumer has gone.
+    #[inline(always)]
+    pub fn claim_up_to(&mut self, most: usize) -> Result<Claim<'_, T, N>, ClaimError> {
+        if self.is_closed() {
+            return Err(ClaimError::Closed);
+        }
+        let most = most.max(1) as u64;
+        if self.limit.since(self.tail) < most {
+            self.look();
+        }
+        // A faulty consumer in another process may have written anything: at most all slots.
+        let room = self.limit.since(self.tail).min(self.place.capacity);
+        if room == 0 {
+            return Err(ClaimError::Full);
+        }
+        // SAFETY: there is room for that many values (I1).
+        Ok(unsafe { Claim::new(self, room.min(most) as usize) })
     }
 
     /// Pushes as many of `values` as there is room for, and returns their number.
@@ -167,16 +201,9 @@ impl<T, N: Notifier> Producer<T, N> {
     where
         T: Copy,
     {
-        let count = values.len().min(self.room());
-        for (offset, value) in values[..count].iter().enumerate() {
-            // SAFETY: there is room for `count` values (I2).
-            unsafe { self.write(offset as u64, *value) };
-        }
-        if count > 0 {
-            // SAFETY: `count` values were written just now (I2).
-            unsafe { self.publish(count as u64) };
-        }
-        count
+        let Ok(mut claim) = self.claim_up_to(values.len()) else { return 0 };
+        claim.fill(values.iter().copied());
+        claim.publish()
     }
 
     /// How many values there is room for now. Room only grows until the next push; 0 once the consumer has gone.
@@ -211,10 +238,14 @@ impl<T, N: Notifier> Producer<T, N> {
         unsafe { slot.read() }
     }
 
-    #[cfg(not(unc_model))]
-    pub(super) fn free_slots(&self, offset: u64, count: usize) -> super::claim::Pair<'_, T> {
+    /// The `count` slots from `tail` on.
+    ///
+    /// # Safety
+    /// The producer outlives the result.
+    #[inline(always)]
+    pub(super) unsafe fn free_slots<'p>(&self, count: usize) -> Run<'p, Slot<T>> {
         // SAFETY: the slots live (I4).
-        unsafe { self.place.slots.run(self.tail.plus(offset), count) }
+        unsafe { self.place.slots.run(self.tail, count) }
     }
 }
 

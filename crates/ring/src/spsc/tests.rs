@@ -154,6 +154,50 @@ fn batches_are_claimed_written_read_and_released_in_place() {
 }
 
 #[test]
+fn a_claim_takes_the_room_there_is_and_is_filled_across_the_end_of_the_array() {
+    for (start, capacity) in STARTS.into_iter().flat_map(|start| (1..8).map(move |n| (start, n))) {
+        let (mut producer, mut consumer) = small(capacity, start);
+        let (mut sent, mut came) = (0.., 0..);
+        for most in (0..3 * capacity).chain([usize::MAX]) {
+            let mut claim = producer.claim_up_to(most).unwrap();
+            let room = claim.room();
+            assert_eq!(room, most.clamp(1, capacity));
+            assert_eq!(claim.fill(sent.by_ref().take(1)), 1);
+            assert_eq!(claim.fill(&mut sent), room - 1, "and no value is taken without room");
+            assert_eq!((claim.fill(&mut sent), claim.push(0), claim.publish()), (0, Err(0), room));
+            let is_full = producer.claim_up_to(1).err() == Some(ClaimError::Full);
+            assert_eq!(is_full, room == capacity);
+            let batch = consumer.read(usize::MAX).unwrap();
+            assert_eq!((batch.len(), batch.iter().len()), (room, room));
+            let folded = batch.iter().fold(Vec::new(), |all, &value| [all, vec![value]].concat());
+            assert!(batch.iter().copied().eq(folded.iter().copied()));
+            assert!(came.by_ref().take(room).eq(folded));
+            batch.release();
+        }
+        drop(consumer);
+        assert_eq!(producer.claim_up_to(1).err(), Some(ClaimError::Closed));
+    }
+}
+
+#[test]
+fn a_claim_whose_values_panic_drops_what_it_has() {
+    let value = Count::new(());
+    let (mut producer, mut consumer) = small(4, STARTS[1]);
+    let filled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let values = (0..4).map(|number| {
+            if number == 3 {
+                std::panic::resume_unwind(Box::new("on purpose"));
+            }
+            Count::clone(&value)
+        });
+        producer.claim(4).unwrap().fill(values)
+    }));
+    assert!(filled.is_err());
+    assert_eq!((Count::strong_count(&value), consumer.pop().err()), (1, Some(PopError::Empty)));
+    assert_eq!(producer.room(), 4);
+}
+
+#[test]
 fn memory_is_written_in_place() {
     let (mut producer, mut consumer) = small(4, STARTS[1]);
     producer.push_slice(&[0, 0]);
