@@ -40,12 +40,17 @@ mod position;
 pub mod records;
 mod slots;
 pub mod spsc;
+#[cfg(feature = "async")]
+#[expect(unnameable_types, reason = "sealed")]
+mod tasks;
 mod view;
 
 pub use error::{CapacityError, ClaimError, PopError, PushError};
 pub use notifier::Silent;
 pub use plain::Plain;
 pub use slots::MAX_CAPACITY;
+#[cfg(feature = "futures")]
+pub use tasks::futures;
 
 /// The former name of [`notifier`].
 ///

@@ -55,6 +55,22 @@ pub(crate) unsafe fn sleep<S, R>(
     notifier.sleep_until_deadline(|| look(side), deadline)
 }
 
+/// The same for a task.
+///
+/// # Safety
+/// As for [`sleep`].
+#[cfg(feature = "async")]
+pub(crate) unsafe fn wait<'s, S, R>(
+    side: &'s mut S,
+    notifier: impl FnOnce(&S) -> &Sleepers,
+    mut look: impl FnMut(&mut S) -> Option<R> + 's,
+) -> impl Future<Output = R> {
+    let notifier = NonNull::from(notifier(side));
+    // SAFETY: the future has the side, which keeps the ring, and only the side's own fields change meanwhile (I1).
+    let notifier: &'s Sleepers = unsafe { notifier.as_ref() };
+    notifier.until(move || look(side))
+}
+
 /// A notifier and, on the same cache line (which a notification reads anyway), whether all its waiters have gone.
 ///
 /// `gone` orders nothing: where the sides stood when they went, and what they had read, is in their positions.

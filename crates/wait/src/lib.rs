@@ -28,6 +28,8 @@ pub use event_count::{ClaimError, Closed, EventCount, Producer, WaitError, many,
 pub use flagged::LONGEST_SHARED_SLEEP;
 pub use parker::{Parker, Unparker};
 pub use sleepers::Sleepers;
+#[cfg(feature = "async")]
+pub use tasks::Ticket;
 pub use uncontended_atomic::Scope;
 pub use uncontended_fence::{Backend, Reason, Refused, backend};
 pub use width::Width;

@@ -186,6 +186,26 @@ impl Sleepers {
         crate::tasks::until(&self.0, Publishers::Elsewhere, ready)
     }
 
+    /// The same for a future or stream of your own that is polled more than once: returns what `ready` returns, or
+    /// registers the task for the next wakeup. `ticket` belongs to these sleepers until it is ready or
+    /// [given up](Sleepers::give_up).
+    #[cfg(feature = "async")]
+    pub fn poll_until<R>(
+        &self,
+        ticket: &mut crate::Ticket,
+        context: &mut std::task::Context<'_>,
+        ready: impl FnMut() -> Option<R>,
+    ) -> std::task::Poll<R> {
+        crate::tasks::poll(&self.0, Publishers::Elsewhere, ticket, context, ready)
+    }
+
+    /// Ends the wait of a task that is no longer interested. A ticket that is dropped instead may take a wakeup along
+    /// that was for one of several waiters.
+    #[cfg(feature = "async")]
+    pub fn give_up(&self, ticket: &mut crate::Ticket) {
+        crate::tasks::give_up(&self.0, ticket);
+    }
+
     /// The word, for an event count built on it.
     pub(crate) fn flagged(&self) -> &Flagged<u32> {
         &self.0

@@ -123,20 +123,65 @@ fn leave(address: usize, ticket: u64) -> bool {
     mine.is_some_and(|mine| mine.waker.is_none())
 }
 
+/// The place of a task among those that wait on one [`Sleepers`](crate::Sleepers), which it keeps from poll to poll.
+#[derive(Debug, Default)]
+pub struct Ticket(Option<u64>);
+
+/// Returns what `ready` returns, or registers the task for the next wakeup.
+pub(crate) fn poll<W: Width, R>(
+    flagged: &Flagged<W>,
+    publishers: Publishers,
+    ticket: &mut Ticket,
+    context: &mut Context<'_>,
+    mut ready: impl FnMut() -> Option<R>,
+) -> Poll<R> {
+    if let Some(value) = ready() {
+        give_up(flagged, ticket);
+        return Poll::Ready(value);
+    }
+    // I1: first the list, then flag, order, check.
+    ticket.0 = Some(register(flagged.address(), ticket.0, context.waker()));
+    let mut repair = FlagRepair::new(flagged);
+    loop {
+        let is_flagged = flagged.flag(&mut repair).is_some();
+        let is_ordered = is_flagged && flagged.order_for_task(publishers);
+        repair.check(publishers, is_ordered);
+        if let Some(value) = ready() {
+            give_up(flagged, ticket);
+            return Poll::Ready(value);
+        }
+        if is_flagged {
+            if !is_ordered {
+                poll_again_soon(context.waker().clone());
+            }
+            return Poll::Pending;
+        }
+    }
+}
+
+/// Ends the task's wait, and passes a wakeup on that was for it (I2).
+pub(crate) fn give_up<W: Width>(flagged: &Flagged<W>, ticket: &mut Ticket) {
+    if let Some(ticket) = ticket.0.take()
+        && leave(flagged.address(), ticket)
+    {
+        flagged.wake_waiters(1);
+    }
+}
+
 /// A future that resolves once `ready` returns a value.
 pub(crate) fn until<'f, W: Width, R, F: FnMut() -> Option<R>>(
     flagged: &'f Flagged<W>,
     publishers: Publishers,
     ready: F,
 ) -> Until<'f, W, F> {
-    Until { flagged, publishers, ready, ticket: None }
+    Until { flagged, publishers, ready, ticket: Ticket::default() }
 }
 
 pub(crate) struct Until<'f, W: Width, F> {
     flagged: &'f Flagged<W>,
     publishers: Publishers,
     ready: F,
-    ticket: Option<u64>,
+    ticket: Ticket,
 }
 
 // `ready` is called by reference and never pinned.
@@ -146,45 +191,14 @@ impl<W: Width, R, F: FnMut() -> Option<R>> Future for Until<'_, W, F> {
     type Output = R;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
-        let this = self.get_mut();
-        if let Some(value) = (this.ready)() {
-            this.leave();
-            return Poll::Ready(value);
-        }
-        // I1: first the list, then flag, order, check.
-        this.ticket = Some(register(this.flagged.address(), this.ticket, context.waker()));
-        let mut repair = FlagRepair::new(this.flagged);
-        loop {
-            let is_flagged = this.flagged.flag(&mut repair).is_some();
-            let is_ordered = is_flagged && this.flagged.order_for_task(this.publishers);
-            repair.check(this.publishers, is_ordered);
-            if let Some(value) = (this.ready)() {
-                this.leave();
-                return Poll::Ready(value);
-            }
-            if is_flagged {
-                if !is_ordered {
-                    poll_again_soon(context.waker().clone());
-                }
-                return Poll::Pending;
-            }
-        }
-    }
-}
-
-impl<W: Width, F> Until<'_, W, F> {
-    fn leave(&mut self) {
-        if let Some(ticket) = self.ticket.take()
-            && leave(self.flagged.address(), ticket)
-        {
-            self.flagged.wake_waiters(1);
-        }
+        let Until { flagged, publishers, ready, ticket } = self.get_mut();
+        poll(*flagged, *publishers, ticket, context, ready)
     }
 }
 
 impl<W: Width, F> Drop for Until<'_, W, F> {
     fn drop(&mut self) {
-        self.leave();
+        give_up(self.flagged, &mut self.ticket);
     }
 }
 

@@ -235,7 +235,8 @@ fn compared(root: &Path) -> Result<Vec<Step>, String> {
         matches!(bytes, [b'u' | b'r', b'0'..=b'9', b'_', ..])
     };
     let build = "cargo build --release --manifest-path compare/Cargo.toml";
-    let mut steps = vec![step("compare builds", 10, build)];
+    let executors = "cargo test --release --manifest-path compare/Cargo.toml";
+    let mut steps = vec![step("compare builds", 10, build), step("tokio and smol", 10, executors)];
     for question in stems(root, "compare/src")?.into_iter().filter(is_question) {
         let case = if question == "r1_stream" { " --case 1024" } else { "" };
         let script = format!("compare/target/release/compare {question} --seconds 1 --quiet{case}");

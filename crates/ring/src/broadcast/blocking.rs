@@ -11,6 +11,8 @@
 
 use super::{Batch, Claim, Consumer, Plan, PlanError, Producer, Sides};
 use crate::notifier::sleep;
+#[cfg(feature = "async")]
+use crate::notifier::wait;
 use crate::{ClaimError, PopError, PushError};
 use uncontended_wait::{Deadline, Sleepers};
 
@@ -131,6 +133,15 @@ impl<T> Consumer<T, Sleepers> {
         self.read(most)
     }
 
+    /// Like [`read_wait`](Self::read_wait), for a task.
+    #[cfg(feature = "async")]
+    pub async fn read_async(&mut self, most: usize) -> Option<Batch<'_, T, Sleepers>> {
+        let look = move |side: &mut Self| (side.find(most) != Err(PopError::Empty)).then_some(());
+        // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `broadcast`).
+        unsafe { wait(self, |side| side.ring.notifier(side.stage()), look) }.await;
+        self.read(most).ok()
+    }
+
     /// Sleeps until there is a value, or there never will be one.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
@@ -138,5 +149,19 @@ impl<T> Consumer<T, Sleepers> {
         let look = |side: &mut Self| (side.find(most) != Err(PopError::Empty)).then_some(());
         // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `broadcast`).
         let _ = unsafe { sleep(self, |side| side.ring.notifier(side.stage()), look, deadline) };
+    }
+}
+
+// SAFETY: the notifier lies in the ring, which this side keeps (I6 of `broadcast`).
+#[cfg(feature = "async")]
+unsafe impl<T, N: crate::notifier::Sleeping> crate::tasks::Drain for Producer<T, N> {
+    type Item = T;
+
+    fn sleepers(&self) -> &Sleepers {
+        self.ring.room.sleepers()
+    }
+
+    fn put(&mut self, value: T) -> Result<(), PushError<T>> {
+        self.push(value)
     }
 }

@@ -152,3 +152,17 @@ impl<T, N: Notifier> fmt::Debug for Consumer<T, N> {
             .finish_non_exhaustive()
     }
 }
+
+// SAFETY: the notifier lies in the rings, which this side keeps (I4).
+#[cfg(feature = "async")]
+unsafe impl<T, N: Sleeping> crate::tasks::Source for Consumer<T, N> {
+    type Item = T;
+
+    fn sleepers(&self) -> &uncontended_wait::Sleepers {
+        self.values.sleepers()
+    }
+
+    fn take(&mut self) -> Result<T, PopError> {
+        self.pop()
+    }
+}

@@ -22,6 +22,7 @@
 //! I2: `used` only grows, under the lock of `free`; lanes from `used` on have never had a value.
 //! I3: a lane is closed by the drop of `free`, after that of the last producer: one closed lane tells that all have
 //!     gone.
+//! I4: each side keeps its rings.
 //!
 //! # Edges
 //! Those of [`spsc`], lane by lane. `used` is relaxed, since each lane carries its own values:

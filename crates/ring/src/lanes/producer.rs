@@ -108,3 +108,18 @@ impl<T, N: Notifier> fmt::Debug for Producer<T, N> {
         f.debug_struct("Producer").field("capacity", &self.capacity()).finish_non_exhaustive()
     }
 }
+
+// SAFETY: the notifier lies in the lane, which this side keeps (I4).
+#[cfg(feature = "async")]
+unsafe impl<T, N: Sleeping> crate::tasks::Drain for Producer<T, N> {
+    type Item = T;
+
+    fn sleepers(&self) -> &uncontended_wait::Sleepers {
+        let lane = self.lane.as_ref().expect("a producer has a lane (I1)");
+        crate::tasks::Drain::sleepers(lane)
+    }
+
+    fn put(&mut self, value: T) -> Result<(), PushError<T>> {
+        self.push(value)
+    }
+}

@@ -56,6 +56,20 @@ impl<T: Plain> Observer<T, Sleepers> {
         }
     }
 
+    /// Like [`read_wait`](Observer::read_wait), for a task.
+    ///
+    /// # Errors
+    /// As for [`read_wait`](Observer::read_wait).
+    #[cfg(feature = "async")]
+    pub async fn read_async(&mut self) -> Result<T, ObserveError> {
+        let look = |side: &mut Self| match side.read() {
+            Err(ObserveError::Empty) => None,
+            done => Some(done),
+        };
+        // SAFETY: the notifier lies in the ring, which this side keeps (I4 of `lossy`).
+        unsafe { crate::notifier::wait(self, |side| &side.ring.values, look) }.await
+    }
+
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_value(&mut self, deadline: Deadline) -> Result<T, ObserveError> {

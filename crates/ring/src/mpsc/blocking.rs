@@ -115,3 +115,31 @@ impl<T> Consumer<T, Sleepers> {
         let _ = unsafe { sleep(self, |side| &side.ring.values, look, deadline) };
     }
 }
+
+// SAFETY: the notifier lies in the ring, which this side keeps (I6 of `mpsc`).
+#[cfg(feature = "async")]
+unsafe impl<T, N: crate::notifier::Sleeping> crate::tasks::Drain for Producer<T, N> {
+    type Item = T;
+
+    fn sleepers(&self) -> &Sleepers {
+        self.ring.room.notifier(1).sleepers()
+    }
+
+    fn put(&mut self, value: T) -> Result<(), PushError<T>> {
+        self.push(value)
+    }
+}
+
+// SAFETY: the notifier lies in the ring, which this side keeps (I6 of `mpsc`).
+#[cfg(feature = "async")]
+unsafe impl<T, N: crate::notifier::Sleeping> crate::tasks::Source for Consumer<T, N> {
+    type Item = T;
+
+    fn sleepers(&self) -> &Sleepers {
+        self.ring.values.sleepers()
+    }
+
+    fn take(&mut self) -> Result<T, PopError> {
+        self.pop()
+    }
+}

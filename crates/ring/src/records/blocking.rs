@@ -10,6 +10,8 @@
 use super::{Chunk, Record, RecordError, mpsc, spsc};
 use crate::ClaimError;
 use crate::notifier::sleep;
+#[cfg(feature = "async")]
+use crate::notifier::wait;
 use uncontended_wait::{Deadline, Sleepers};
 
 macro_rules! sleeping_sides {
@@ -50,6 +52,22 @@ macro_rules! sleeping_sides {
                 Ok(unsafe { Chunk::new(self, claimed) })
             }
 
+            /// Like [`claim_wait`](Self::claim_wait), for a task.
+            ///
+            /// # Errors
+            /// As for [`claim_wait`](Self::claim_wait).
+            #[cfg(feature = "async")]
+            pub async fn claim_async(&mut self, len: usize) -> Result<Chunk<'_, Self>, ClaimError> {
+                let look = |side: &mut Self| match side.find(len) {
+                    Err(ClaimError::Full) => None,
+                    found => Some(found),
+                };
+                // SAFETY: the notifier lies in the ring, which this side keeps (R1).
+                let claimed = unsafe { wait(self, |one| one.ring.room(), look) }.await?;
+                // SAFETY: the range was claimed just now (R2).
+                Ok(unsafe { Chunk::new(self, claimed) })
+            }
+
             /// Like [`push`](Self::push), but sleeps until there is room.
             ///
             /// # Errors
@@ -71,6 +89,22 @@ macro_rules! sleeping_sides {
             #[inline]
             pub fn read_wait(&mut self) -> Result<Record<'_, Self>, RecordError> {
                 self.read_deadline(Deadline::NEVER)
+            }
+
+            /// Like [`read_wait`](Self::read_wait), for a task.
+            ///
+            /// # Errors
+            /// As for [`read_wait`](Self::read_wait).
+            #[cfg(feature = "async")]
+            pub async fn read_async(&mut self) -> Result<Record<'_, Self>, RecordError> {
+                let look = |side: &mut Self| match side.find() {
+                    Err(RecordError::Empty) => None,
+                    found => Some(found),
+                };
+                // SAFETY: the notifier lies in the ring, which this side keeps (R1).
+                let place = unsafe { wait(self, |one| one.ring.values(), look) }.await?;
+                // SAFETY: the record was found just now (R2).
+                Ok(unsafe { Record::new(self, place) })
             }
 
             /// Like [`read_wait`](Self::read_wait), but gives up at `deadline`.

@@ -9,6 +9,8 @@
 //! tests/model.rs: explored with [`Sleepers`]' asymmetric fences, under C11 and x86-TSO. Tests below.
 
 use super::{Batch, Claim, Consumer, Producer, Sides, ring_at};
+#[cfg(feature = "async")]
+use crate::notifier::wait;
 use crate::notifier::{Joint, Sleeping, sleep};
 use crate::position::Position;
 use crate::{CapacityError, ClaimError, PopError, PushError};
@@ -110,6 +112,18 @@ impl<T, N: Sleeping> Producer<T, N> {
         if !self.has_room(1) {
             self.wait_for_room(1, deadline);
         }
+        self.claim_up_to(most)
+    }
+
+    /// Like [`claim_up_to_wait`](Self::claim_up_to_wait), for a task.
+    ///
+    /// # Errors
+    /// The consumer has gone.
+    #[cfg(feature = "async")]
+    pub async fn claim_up_to_async(&mut self, most: usize) -> Result<Claim<'_, T, N>, ClaimError> {
+        let look = |side: &mut Self| side.has_room(1).then_some(());
+        // SAFETY: the notifier lies in the control block, which the keeper keeps (I4 of `spsc`).
+        unsafe { wait(self, |side| side.control().room.sleepers(), look) }.await;
         self.claim_up_to(most)
     }
 
@@ -218,6 +232,15 @@ impl<T, N: Sleeping> Consumer<T, N> {
         self.read(most)
     }
 
+    /// Like [`read_wait`](Self::read_wait), for a task.
+    #[cfg(feature = "async")]
+    pub async fn read_async(&mut self, most: usize) -> Option<Batch<'_, T, N>> {
+        let look = |side: &mut Self| side.has_values().then_some(());
+        // SAFETY: the notifier lies in the control block, which the keeper keeps (I4 of `spsc`).
+        unsafe { wait(self, |side| side.control().values.sleepers(), look) }.await;
+        self.read(most).ok()
+    }
+
     /// Sleeps until there is a value, or there never will be one.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
@@ -226,5 +249,33 @@ impl<T, N: Sleeping> Consumer<T, N> {
         // If the deadline passed, the caller's next try returns the reason.
         // SAFETY: the notifier lies in the control block, which the keeper keeps (I4 of `spsc`).
         let _ = unsafe { sleep(self, |side| side.control().values.sleepers(), look, deadline) };
+    }
+}
+
+// SAFETY: the notifier lies in the control block, which the keeper keeps (I4 of `spsc`).
+#[cfg(feature = "async")]
+unsafe impl<T, N: Sleeping> crate::tasks::Drain for Producer<T, N> {
+    type Item = T;
+
+    fn sleepers(&self) -> &Sleepers {
+        self.control().room.sleepers()
+    }
+
+    fn put(&mut self, value: T) -> Result<(), PushError<T>> {
+        self.push(value)
+    }
+}
+
+// SAFETY: the notifier lies in the control block, which the keeper keeps (I4 of `spsc`).
+#[cfg(feature = "async")]
+unsafe impl<T, N: Sleeping> crate::tasks::Source for Consumer<T, N> {
+    type Item = T;
+
+    fn sleepers(&self) -> &Sleepers {
+        self.control().values.sleepers()
+    }
+
+    fn take(&mut self) -> Result<T, PopError> {
+        self.pop()
     }
 }

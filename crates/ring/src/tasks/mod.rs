@@ -1,0 +1,118 @@
+//! The calls that wait, for async tasks; with the feature `futures`, sides as a `Stream` and a `Sink`.
+//!
+//! # Contract
+//! A task on one side and a thread on the other work together, and neither costs the other more than its own kind. A
+//! future that is dropped has taken no value out. The executor may be any; there is no timer, so deadlines are its own.
+//!
+//! # State
+//! None of its own: a task waits on the notifier of its side's ring.
+//! I1: the sleepers of a [`Source`] or a [`Drain`] lie in the ring that the side keeps.
+//!
+//! # Evidence
+//! tests/tasks.rs, with two executors.
+
+#[cfg(feature = "futures")]
+pub mod futures;
+
+use crate::notifier::{Sleeping, wait};
+use crate::{PopError, PushError, broadcast, lanes, mpsc, spsc};
+use uncontended_wait::Sleepers;
+
+/// A side that values come out of.
+///
+/// # Safety
+/// I1 holds.
+pub unsafe trait Source {
+    /// The values.
+    type Item;
+    #[doc(hidden)]
+    fn sleepers(&self) -> &Sleepers;
+    #[doc(hidden)]
+    fn take(&mut self) -> Result<Self::Item, PopError>;
+}
+
+/// A side that values go into.
+///
+/// # Safety
+/// I1 holds.
+pub unsafe trait Drain {
+    /// The values.
+    type Item;
+    #[doc(hidden)]
+    fn sleepers(&self) -> &Sleepers;
+    #[doc(hidden)]
+    fn put(&mut self, value: Self::Item) -> Result<(), PushError<Self::Item>>;
+}
+
+/// The oldest value, once there is one. `None`: there will never be one.
+pub(crate) async fn pop<S: Source>(side: &mut S) -> Option<S::Item> {
+    // SAFETY: by the trait's contract (I1).
+    unsafe { wait(side, S::sleepers, taken) }.await
+}
+
+/// What a look at the source finds: a value, or that there will never be one.
+fn taken<S: Source>(side: &mut S) -> Option<Option<S::Item>> {
+    match side.take() {
+        Err(PopError::Empty) => None,
+        done => Some(done.ok()),
+    }
+}
+
+/// Puts `value` in, once there is room; or gives it back if all on the other side have gone.
+pub(crate) async fn push<S: Drain>(side: &mut S, value: S::Item) -> Result<(), S::Item> {
+    let mut value = Some(value);
+    let look = |side: &mut S| match side.put(value.take()?) {
+        Err(PushError::Full(back)) => {
+            value = Some(back);
+            None
+        }
+        done => Some(done.map_err(PushError::into_inner)),
+    };
+    // SAFETY: by the trait's contract (I1).
+    unsafe { wait(side, S::sleepers, look) }.await
+}
+
+macro_rules! consumers {
+    ($($ring:ident)*) => {
+        $(
+            impl<T, N: Sleeping> $ring::Consumer<T, N> {
+                /// Like [`pop_wait`](Self::pop_wait), for a task.
+                pub async fn pop_async(&mut self) -> Option<T> {
+                    pop(self).await
+                }
+
+                /// The values as a stream, which ends once there will never be another one.
+                #[cfg(feature = "futures")]
+                pub fn into_stream(self) -> futures::Values<Self> {
+                    futures::Values::new(self)
+                }
+            }
+        )*
+    };
+}
+
+macro_rules! producers {
+    ($($ring:ident)*) => {
+        $(
+            impl<T, N: Sleeping> $ring::Producer<T, N> {
+                /// Like [`push_wait`](Self::push_wait), for a task. If the future is dropped before it is done, `value`
+                /// is not pushed, but dropped.
+                ///
+                /// # Errors
+                /// The value, if all on the other side have gone.
+                pub async fn push_async(&mut self, value: T) -> Result<(), T> {
+                    push(self, value).await
+                }
+
+                /// A sink for values.
+                #[cfg(feature = "futures")]
+                pub fn into_sink(self) -> futures::Entry<Self> {
+                    futures::Entry::new(self)
+                }
+            }
+        )*
+    };
+}
+
+consumers!(spsc mpsc lanes);
+producers!(spsc mpsc lanes broadcast);

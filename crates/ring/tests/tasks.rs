@@ -1,0 +1,263 @@
+//! Tasks and threads on the two sides of every ring: each value comes once, in order, and a future that is dropped
+//! costs nothing but itself.
+
+#![cfg(not(unc_model))]
+
+use futures_core::Stream;
+use futures_sink::Sink;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use uncontended_ring::broadcast::Plan;
+use uncontended_ring::futures::Closed;
+use uncontended_ring::{ClaimError, lanes, lossy, mpsc, records, spsc};
+use uncontended_wait::{Parker, Unparker};
+
+const COUNT: u64 = if cfg!(miri) { 20 } else { 2_000 };
+
+struct Unpark(Mutex<Unparker>);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.lock().unwrap().unpark();
+    }
+}
+
+/// Polls until the future is ready, and parks in between.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let mut parker = Parker::new();
+    let waker = Waker::from(Arc::new(Unpark(Mutex::new(parker.unparker()))));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => parker.park(),
+        }
+    }
+}
+
+/// Polls once.
+fn poll<T>(future: Pin<&mut impl Future<Output = T>>) -> Poll<T> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+fn next<S: Stream + Unpin>(stream: &mut S) -> impl Future<Output = Option<S::Item>> {
+    poll_fn(|context| Pin::new(&mut *stream).poll_next(context))
+}
+
+async fn send<S: Sink<u64, Error = Closed> + Unpin>(
+    sink: &mut S,
+    value: u64,
+) -> Result<(), Closed> {
+    poll_fn(|context| Pin::new(&mut *sink).poll_ready(context)).await?;
+    Pin::new(sink).start_send(value)
+}
+
+async fn close<S: Sink<u64, Error = Closed> + Unpin>(sink: &mut S) -> Result<(), Closed> {
+    poll_fn(|context| Pin::new(&mut *sink).poll_close(context)).await
+}
+
+macro_rules! a_task_on {
+    (pop: $producer:ident, $consumer:ident) => {
+        std::thread::scope(|threads| {
+            threads.spawn(move || (0..COUNT).try_for_each(|value| $producer.push_wait(value)));
+            block_on(async {
+                for wanted in 0..COUNT {
+                    assert_eq!($consumer.pop_async().await, Some(wanted));
+                }
+                assert_eq!($consumer.pop_async().await, None);
+            });
+        })
+    };
+    (push: $producer:ident, $consumer:ident) => {
+        std::thread::scope(|threads| {
+            threads.spawn(move || {
+                assert!(std::iter::from_fn(|| $consumer.pop_wait()).eq(0..COUNT));
+            });
+            block_on(async move {
+                for value in 0..COUNT {
+                    $producer.push_async(value).await.unwrap();
+                }
+            });
+        })
+    };
+    (both: $producer:ident, $consumer:ident) => {
+        std::thread::scope(|threads| {
+            threads.spawn(move || {
+                block_on(async move {
+                    let mut sink = $producer.into_sink();
+                    for value in 0..COUNT {
+                        send(&mut sink, value).await.unwrap();
+                    }
+                    close(&mut sink).await.unwrap();
+                    assert_eq!(send(&mut sink, 0).await, Err(Closed));
+                })
+            });
+            block_on(async move {
+                let mut stream = $consumer.into_stream();
+                for wanted in 0..COUNT {
+                    assert_eq!(next(&mut stream).await, Some(wanted));
+                }
+                assert_eq!(next(&mut stream).await, None);
+            });
+        })
+    };
+}
+
+macro_rules! on_every_side {
+    ($ring:expr) => {
+        let (mut producer, mut consumer) = $ring;
+        a_task_on!(pop: producer, consumer);
+        let (mut producer, mut consumer) = $ring;
+        a_task_on!(push: producer, consumer);
+        let (producer, consumer) = $ring;
+        a_task_on!(both: producer, consumer);
+    };
+}
+
+#[test]
+fn values_pass_between_tasks_and_threads() {
+    for capacity in [1, 3, 64] {
+        on_every_side!(spsc::blocking(capacity).unwrap());
+        on_every_side!(mpsc::blocking(capacity).unwrap());
+        on_every_side!(lanes::blocking(2, capacity).unwrap());
+    }
+}
+
+#[test]
+fn batches_and_broadcasts_pass_between_tasks_and_threads() {
+    let (mut producer, mut consumer) = spsc::blocking(4).unwrap();
+    std::thread::scope(|threads| {
+        threads.spawn(move || {
+            block_on(async move {
+                let mut left = 0..COUNT;
+                while !left.is_empty() {
+                    let mut claim = producer.claim_up_to_async(3).await.unwrap();
+                    claim.fill(left.by_ref());
+                    claim.publish();
+                }
+            })
+        });
+        block_on(async {
+            let mut came = Vec::new();
+            while let Some(batch) = consumer.read_async(2).await {
+                came.extend(batch);
+            }
+            assert!(came.into_iter().eq(0..COUNT));
+        });
+    });
+    let (mut producer, mut consumers) = Plan::new(4).consumer("a", &[]).blocking().unwrap();
+    let mut a = consumers.take("a").unwrap();
+    drop(consumers);
+    std::thread::scope(|threads| {
+        threads.spawn(move || {
+            block_on(async move {
+                for value in 0..COUNT {
+                    producer.push_async(value).await.unwrap();
+                }
+            })
+        });
+        block_on(async {
+            let mut sum = 0;
+            while let Some(batch) = a.read_async(9).await {
+                sum += batch.iter().sum::<u64>();
+                batch.release();
+            }
+            assert_eq!(sum, (0..COUNT).sum());
+        });
+    });
+}
+
+#[test]
+fn records_and_the_newest_values_pass_between_tasks_and_threads() {
+    let (mut producer, mut consumer) = records::mpsc::blocking(64).unwrap();
+    std::thread::scope(|threads| {
+        threads.spawn(move || {
+            block_on(async move {
+                for value in 0..COUNT {
+                    let mut chunk = producer.claim_async(8).await.unwrap();
+                    chunk.copy_from_slice(&value.to_ne_bytes());
+                    chunk.commit();
+                }
+            })
+        });
+        block_on(async {
+            for wanted in 0..COUNT {
+                let record = consumer.read_async().await.unwrap();
+                assert_eq!(*record, wanted.to_ne_bytes());
+                record.release();
+            }
+            assert!(consumer.read_async().await.is_err());
+        });
+    });
+    let (mut producer, mut observer) = lossy::blocking(8).unwrap();
+    std::thread::scope(|threads| {
+        let read = threads.spawn(move || block_on(observer.read_async()));
+        while !read.is_finished() {
+            producer.push(7_u64);
+            std::thread::yield_now();
+        }
+        assert!(read.join().unwrap().is_ok_and(|value| value == 7));
+    });
+}
+
+#[test]
+fn a_future_that_is_dropped_has_taken_nothing() {
+    let (mut producer, mut consumer) = spsc::blocking(1).unwrap();
+    {
+        let mut popping = pin!(consumer.pop_async());
+        assert!(poll(popping.as_mut()).is_pending());
+        producer.push(1).unwrap();
+    }
+    assert_eq!(consumer.pop(), Ok(1));
+    producer.push(2).unwrap();
+    assert!(poll(pin!(producer.push_async(3))).is_pending());
+    assert_eq!(consumer.pop(), Ok(2));
+    assert_eq!(poll(pin!(consumer.pop_async())), Poll::Pending, "3 was dropped with its future");
+    drop(consumer);
+    assert_eq!(poll(pin!(producer.push_async(4))), Poll::Ready(Err(4)));
+    let claimed = poll(pin!(producer.claim_up_to_async(1)));
+    assert!(matches!(claimed, Poll::Ready(Err(ClaimError::Closed))));
+}
+
+#[test]
+fn a_producer_that_is_dropped_while_it_waits_passes_the_room_on() {
+    let (mut first, mut consumer) = mpsc::blocking(1).unwrap();
+    let mut second = first.clone();
+    first.push(1).unwrap();
+    let mut waits = Box::pin(first.push_async(2));
+    assert!(poll(waits.as_mut()).is_pending());
+    std::thread::scope(|threads| {
+        let pushed = threads.spawn(move || block_on(second.push_async(3)));
+        // The room may be offered to either; the first takes no notice of it.
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        assert_eq!(consumer.pop(), Ok(1));
+        drop(waits);
+        assert_eq!(pushed.join().unwrap(), Ok(()));
+    });
+    assert_eq!(consumer.pop(), Ok(3));
+}
+
+#[test]
+fn a_sink_tells_that_the_consumer_has_gone() {
+    let (producer, consumer) = mpsc::blocking(1).unwrap();
+    let mut sink = producer.into_sink();
+    let mut sent = 0;
+    while poll(pin!(send(&mut sink, sent))).is_ready() {
+        sent += 1;
+    }
+    assert_eq!(sent, 2, "one in the ring, one that waits");
+    drop(consumer);
+    assert_eq!(poll(pin!(send(&mut sink, 9))), Poll::Ready(Err(Closed)));
+}
+
+#[test]
+fn futures_may_move_to_other_threads() {
+    fn is_send(_: &impl Send) {}
+    let (mut producer, mut consumer) = spsc::blocking::<Box<u32>>(1).unwrap();
+    is_send(&producer.push_async(Box::new(1)));
+    is_send(&consumer.pop_async());
+    is_send(&producer.into_sink());
+    is_send(&consumer.into_stream());
+}
