@@ -14,7 +14,7 @@ mod mini;
 mod variables;
 mod wanted;
 
-use calls::Callee;
+use calls::{Callee, Code};
 pub(crate) use find::demangled;
 use find::{Places, Source};
 use object::read::{Object, ObjectSegment};
@@ -38,6 +38,7 @@ pub(crate) struct ElfSymbols {
     kept: HashMap<Wanted, HashMap<u64, Vec<NamedFrame>>>,
     mismatches: BTreeSet<SymbolsMismatch>,
     segments: HashMap<String, Vec<Segment>>,
+    code: HashMap<Wanted, Option<Code>>,
     callees: HashMap<(Wanted, u64), Option<Frame>>,
     variables: HashMap<Wanted, Variables>,
 }
@@ -144,7 +145,8 @@ impl ElfSymbols {
     /// The function to which the call before `address` goes: of the module, if a symbol begins there, or of another,
     /// which is not known. Where in it the program was is not known either.
     fn called_at(&mut self, wanted: &Wanted, address: u64) -> Option<Frame> {
-        match calls::before(wanted, address)? {
+        let code = self.code.entry(wanted.clone()).or_insert_with_key(Code::of);
+        match code.as_ref()?.called_before(address)? {
             Callee::At(target) => {
                 if !self.file(wanted).as_ref().as_ref().ok()?.has_symbol_at(target) {
                     return None;
@@ -224,15 +226,28 @@ struct Segment {
     address: u64,
 }
 
+impl Segment {
+    /// Where in the file `count` bytes from `address` on are, if they are all in this part.
+    fn offset_of(&self, address: u64, count: u64) -> Option<u64> {
+        let before = address.checked_sub(self.address)?;
+        let is_in = before.checked_add(count)? <= self.length;
+        is_in.then(|| self.offset.checked_add(before)).flatten()
+    }
+}
+
 fn segments(module: &Path) -> Vec<Segment> {
     let Ok(file) = File::open(module) else { return Vec::new() };
     let cache = object::ReadCache::new(file);
-    let Ok(object) = object::File::parse(&cache) else { return Vec::new() };
-    let segment = |segment: object::Segment<'_, '_, _>| {
+    object::File::parse(&cache).map_or_else(|_| Vec::new(), |object| segments_of(&object))
+}
+
+fn segments_of<'d>(object: &impl Object<'d>) -> Vec<Segment> {
+    let segments = object.segments();
+    let segment = segments.map(|segment| {
         let (offset, length) = segment.file_range();
         Segment { offset, length, address: segment.address() }
-    };
-    object.segments().map(segment).collect()
+    });
+    segment.collect()
 }
 
 #[cfg(test)]

@@ -1,12 +1,16 @@
-//! Long names of functions, as people read them: without what is between angle brackets, then without parameters.
+//! Long names, as people read them. Those of functions are without what is between angle brackets, then without
+//! parameters; those of variables, which stand within sentences and cells, without what they are in, then cut.
 //!
 //! # Contract
-//! A name of at most [`LONG`] columns is left as it is. JSON and folded stacks have whole names.
+//! A name of at most [`LONG`] columns, of a variable [`LONG_VARIABLE`], is left as it is. JSON and folded stacks have
+//! whole names.
 
 use uncontended_figures::text::width;
 
 /// A longer name fills a line.
 const LONG: usize = 60;
+/// A longer name of a variable leaves no room for what is said of it.
+const LONG_VARIABLE: usize = 36;
 /// What is this short stays.
 const SHORT: usize = 8;
 
@@ -19,6 +23,26 @@ pub(crate) fn shortened(name: &str) -> String {
         }
     }
     name
+}
+
+/// A variable's `name`, as `…::name`, or its beginning, if it is long.
+pub(crate) fn of_variable(name: &str) -> String {
+    if width(name) <= LONG_VARIABLE {
+        return name.to_owned();
+    }
+    let own = without(&without(name, ('(', ')')), ('<', '>'));
+    let own = own.rsplit_once("::").map_or_else(|| own.clone(), |(_, own)| format!("…::{own}"));
+    if width(&own) <= LONG_VARIABLE {
+        return own;
+    }
+    let (own, offset) = own.rsplit_once("+0x").unwrap_or((&own, ""));
+    let offset = if offset.is_empty() { String::new() } else { format!("+0x{offset}") };
+    let room = LONG_VARIABLE.saturating_sub(width(&offset) + 1);
+    let mut cut = own.to_owned();
+    while width(&cut) > room {
+        cut.pop();
+    }
+    format!("{cut}…{offset}")
 }
 
 /// `name` without what is between these brackets. Of those that it begins with (Rust's `<Type as Trait>::function`),
@@ -67,6 +91,23 @@ fn end_of(text: &str, (open, close): (char, char)) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_of_variables_are_their_last_part_or_its_beginning() {
+        for (name, short) in [
+            ("app::registry::lock+0x28", "app::registry::lock+0x28"),
+            ("company::storage::replicated_log::internal::guard+0x8", "…::guard+0x8"),
+            ("company::storage::replicated_log::append(int, char const*)::mutex", "…::mutex"),
+            (
+                "pool::the_global_segment_allocation_mutex_object+0x28",
+                "…::the_global_segment_allocati…+0x28",
+            ),
+            ("the_global_segment_allocation_mutex_object", "the_global_segment_allocation_mutex…"),
+        ] {
+            assert_eq!(of_variable(name), short);
+            assert!(width(short) <= LONG_VARIABLE, "{short}");
+        }
+    }
 
     #[test]
     fn long_names_lose_arguments_and_then_parameters() {

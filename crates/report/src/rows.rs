@@ -10,7 +10,7 @@
 
 use crate::aggregate::{Bucket, distribution};
 use crate::code::base;
-use crate::names::shortened;
+use crate::names::{of_variable, shortened};
 use crate::run::{Class, Distribution, Frame, Kind, Like, Lock, Process, RunReport, TimedOut};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use uncontended_figures::text::clean;
@@ -261,7 +261,7 @@ fn label(first: u64, locks: usize) -> String {
 
 /// The variable that a lock is, or is a part of.
 pub(crate) fn variable(lock: &Lock) -> Option<String> {
-    lock.variable.as_deref().map(|name| shortened(&clean(name)))
+    lock.variable.as_deref().map(|name| of_variable(&clean(name)))
 }
 
 /// What the rows of these locks are called ([`Row::label`], and the variable of a lock that is alone), each once, in

@@ -120,16 +120,12 @@ pub struct Process {
 }
 
 impl Process {
-    /// The sum of its threads' lives in a run of `wall_ns`, less the time that they waited for others to end or,
-    /// outside waits for locks, for a CPU, which busy neighbours lengthen. A thread counts the whole run if its life
-    /// was not recorded. A process without a known thread had one.
+    /// The sum of its threads' lives in a run of `wall_ns`, less the time that they waited for others to end. A thread
+    /// counts the whole run if its life was not recorded. A process without a known thread had one.
     pub(crate) fn lived_ns(&self, wall_ns: u64) -> u64 {
         let lives = self.threads.iter().map(|thread| {
             let lived_ns = thread.lived_ns.unwrap_or(wall_ns);
-            let lived_ns = lived_ns.saturating_sub(thread.joined_ns.unwrap_or(0));
-            // A wait may contain time without a CPU, so no more than the rest is left out.
-            let waited_ns = thread.wait_ns.unwrap_or(0).min(lived_ns);
-            lived_ns.saturating_sub(thread.runnable_ns.unwrap_or(0)).max(waited_ns)
+            lived_ns.saturating_sub(thread.joined_ns.unwrap_or(0))
         });
         lives.reduce(u64::saturating_add).unwrap_or(wall_ns).max(1)
     }

@@ -44,8 +44,9 @@ pub(crate) fn summary(report: &RunReport) -> Option<String> {
         (Some(culprit), found) if found.is_some() || share(report, culprit) >= MATERIAL_SHARE => {
             let of_threads = percent(share(report, culprit));
             Some(format!(
-                "Most waiting: {}: {of_threads} of the threads' time",
-                said(report, culprit)
+                "Most waiting: {}: {of_threads} of the threads' time{}",
+                said(report, culprit),
+                for_a_cpu(report)
             ))
         }
         (None, Some(id)) => {
@@ -94,7 +95,20 @@ fn little(report: &RunReport) -> String {
     let other =
         (other >= MUCH).then(|| format!("; for work, a turn or an event, {}", percent(other)));
     let other = other.unwrap_or_default();
-    format!("{said}: waiting for locks is {} of the threads' time{other}", percent(share))
+    let cpu = for_a_cpu(report);
+    format!("{said}: waiting for locks is {} of the threads' time{other}{cpu}", percent(share))
+}
+
+/// That threads waited for a CPU, if that was much of their time: fewer of them may be the remedy.
+fn for_a_cpu(report: &RunReport) -> String {
+    let threads = || report.processes.iter().flat_map(|process| &process.threads);
+    let wanted_ns = sum(threads().filter_map(|thread| thread.runnable_ns));
+    let lived = report.processes.iter().map(|process| process.lived_ns(report.wall_ns));
+    let share = wanted_ns as f64 / sum(lived).max(1) as f64;
+    match share >= MUCH {
+        true => format!("; for a CPU, {}", percent(share.min(1.0))),
+        false => String::new(),
+    }
 }
 
 /// Waiting for other things than locks is said if it is at least this share of the threads' time.

@@ -171,7 +171,7 @@ fn a_threads_time_is_divided() {
     let (lived, user, system, other, share) = thread(13_001_000, Some(300_000), 0);
     assert_eq!((lived, user, system), (Some(6_000_000), Some(1_500_000), Some(500_000)));
     assert_eq!(other, Some(6_000_000 - 2_000_000 - 300_000 - 500_000 - 100_000));
-    assert_eq!(share, 500_000.0 / 5_600_000.0);
+    assert_eq!(share, 500_000.0 / 5_900_000.0);
     assert_eq!(thread(13_001_000, None, 0).3, Some(3_400_000));
     // It lived to the end, and waited since the ninth millisecond.
     let (lived, user, .., other, _) = thread(0, None, 18_001_000);

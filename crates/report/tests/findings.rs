@@ -334,10 +334,10 @@ fn a_share_is_of_the_lives_of_the_threads() {
     let row = contended(&[MS; 600], &[], &[40 * US; 100_000]);
     report.processes = vec![process(1, vec![row], vec![joiner, ran_for(2_000 * MS)])];
     assert_eq!(find(&report)[0].wait_share, Some(0.2));
-    // What its threads wait for a CPU is their neighbours' doing.
+    // What its threads wait for a CPU is their time, too.
     let crowded = Thread { runnable_ns: Some(9_000 * MS), ..ran_for(12_000 * MS) };
     report.processes[0].threads = vec![crowded];
-    assert_eq!(find(&report)[0].wait_share, Some(0.2));
+    assert_eq!(find(&report)[0].wait_share, Some(0.05));
 }
 
 fn worst_idle(ns: u64, cause: IdleCause) -> WorstIdle {

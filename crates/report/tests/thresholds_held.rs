@@ -322,7 +322,7 @@ fn holders_that_wait_for_anything() {
     };
     let mostly = "for 50.0 % of the 1.00 s that threads waited, its holder itself waited, for the condition #2 (ready \
                   sort.c:3302) in await a.c:7: shorten that, or let go of this lock before waiting for it";
-    let of_its_own = ["do less", "rare long work", "lost its CPU", "mostly one thread held it"];
+    let of_its_own = ["slept or waited for input", "rare long work", "mostly one thread held it"];
     for (class, used) in [(Class::Gate, 0.2), (Class::Contention, 0.2), (Class::Contention, 0.9)] {
         (row.class, row.utilisation) = (class, Some(used));
         row.wait_ns = times(&[250 * MS; 4]);

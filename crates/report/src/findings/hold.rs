@@ -6,6 +6,7 @@
 use super::rules::{
     LARGE_SHARE, LONG_WAIT_NS, NO_CPU, Said, is_exclusive, longest_wait, with_wait, without_cpu,
 };
+use super::weight::asleep;
 use super::{Subject, chain, fourth};
 use crate::run::{Distribution, Kind, Lock};
 use uncontended_figures::{count, duration, number};
@@ -44,7 +45,11 @@ pub(super) fn long_hold(subject: &Subject) -> Option<Said> {
         );
         let is_bottleneck = !subject.hardly_shortens();
         let why = if is_bottleneck { "it is the bottleneck; " } else { "" };
-        (text, format!(": {why}do less while holding it, or split it"))
+        let advice = match asleep(subject, hold.total) {
+            Some(asleep) => format!("; {asleep}, else take that out of the lock"),
+            None => format!(": {why}do less while holding it, or split it"),
+        };
+        (text, advice)
     } else if explains && longest.ns / EXCEPTION >= hold.p50 {
         let why = match no_cpu {
             Some(share) => format!(

@@ -160,6 +160,19 @@ impl Subject<'_> {
         self.processes.iter().flat_map(|process| &process.threads)
     }
 
+    /// The conditions for which threads waited in the function in which this lock is.
+    fn conditions(&self) -> impl Iterator<Item = &'_ Lock> {
+        let site = self.lock.site.as_ref().and_then(|site| site.function.as_deref());
+        let locks = self.processes.iter().flat_map(|process| &process.locks);
+        locks.filter(move |lock| {
+            let is_there = |frame: &Frame| frame.function.as_deref() == site;
+            lock.kind == Kind::Condition
+                && lock.wait_ns.is_some()
+                && site.is_some()
+                && lock.waited_in.iter().any(|at| at.stack.iter().chain(&at.site).any(is_there))
+        })
+    }
+
     /// Which of its holds the figures are of, after their name.
     fn which_holds(&self) -> &'static str {
         if self.waited_only { " that threads waited for" } else { "" }
@@ -259,6 +272,10 @@ fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
     };
     let mut claims: Vec<Claim> =
         rules::OF_CONTENTION.iter().filter(|_| contended).filter_map(claim).collect();
+    // That the lock moves between threads explains nothing if something else does.
+    if claims.len() > 1 {
+        claims.retain(|claim| claim.rule != "owner");
+    }
     let explained = claims.len();
     claims.extend(rules::OF_ANY.iter().filter_map(claim));
     let explains = |claim: &Claim| ["gate", "woken-into", "passed-on"].contains(&claim.rule);

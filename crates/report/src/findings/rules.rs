@@ -321,7 +321,10 @@ fn owner_changes(subject: &Subject) -> Option<Said> {
     let changes = lock.owner_changes? as f64 / lock.acquisitions.max(1) as f64;
     let wait = lock.wait_ns.as_ref()?;
     let is_exclusive = is_exclusive(lock.kind) && lock.kind != Kind::Semaphore;
-    if changes < CHANGES
+    // Threads that wait for a condition under it send each other what to do already.
+    let is_queue = subject.conditions().next().is_some();
+    if is_queue
+        || changes < CHANGES
         || lock.acquisitions < MANY_ACQUISITIONS
         || hold.p50 > SHORT_HOLD_NS
         || !is_exclusive
@@ -465,7 +468,7 @@ fn gate(subject: &Subject) -> Option<Said> {
 }
 
 /// A holder that is off the CPU for this share of its holds does not compute under the lock.
-const MOSTLY_OFF_CPU: f64 = 0.5;
+pub(super) const MOSTLY_OFF_CPU: f64 = 0.5;
 
 /// The share of the holds during which the keeper, or else the thread of the longest hold, was surely off the CPU: it
 /// cannot have run under the lock for longer than it ran at all. Nothing if its CPU time is unknown.
@@ -476,4 +479,12 @@ fn off_cpu(subject: &Subject, held_ns: u64) -> Option<f64> {
     let thread = subject.threads().find(|thread| thread.tid == holder)?;
     let off_ns = held_ns.saturating_sub(thread.cpu_ns?);
     Some(off_ns as f64 / held_ns.max(1) as f64)
+}
+
+/// The same for the holds of all threads together: their sum is no more than what all of them ran.
+pub(super) fn all_off_cpu(subject: &Subject, held_ns: u64) -> Option<f64> {
+    let ran = subject.threads().map(|thread| thread.cpu_ns);
+    let ran_ns = ran.reduce(|sum, ran_ns| Some(sum?.saturating_add(ran_ns?)))??;
+    let off_ns = held_ns.saturating_sub(ran_ns);
+    Some(off_ns as f64 / held_ns.max(1) as f64).filter(|&share| share >= MOSTLY_OFF_CPU)
 }

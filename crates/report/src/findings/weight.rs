@@ -2,7 +2,7 @@
 //! figures where no other rule has an explanation.
 
 use super::hold::longest_hold;
-use super::rules::{MOSTLY_IDLE, NO_CPU, Said, cause, is_exclusive, without_cpu};
+use super::rules::{MOSTLY_IDLE, NO_CPU, Said, all_off_cpu, cause, is_exclusive, without_cpu};
 use super::{Subject, chain, fourth};
 use crate::rows::idle_share;
 use crate::run::{Blame, Distribution, IdleCause, Kind, Lock, RunReport, Source};
@@ -45,6 +45,15 @@ fn may_be_preempted(subject: &Subject, held_ns: u64) -> bool {
     threads().any(|ns| ns.is_none()) || wanted as f64 >= MOST * held_ns as f64
 }
 
+/// What holders surely did for most of `held_ns`, if it was neither to compute nor to wait for a CPU.
+pub(super) fn asleep(subject: &Subject, held_ns: u64) -> Option<String> {
+    let share = all_off_cpu(subject, held_ns).filter(|_| !may_be_preempted(subject, held_ns))?;
+    Some(format!(
+        "its holders slept or waited for input for at least {} of that time: if they wait for work there, nothing is wrong",
+        percent(share)
+    ))
+}
+
 /// Holds too rare for a percentile, but so long that most of the hold time is theirs, and most of the wait is in waits
 /// as long as they are. One unlucky moment is not enough: the fourth longest is long too.
 pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
@@ -64,7 +73,9 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
         return None;
     }
     let fill = chain::may_fill(subject);
-    let why = if may_be_preempted(subject, held) {
+    let why = if let Some(asleep) = asleep(subject, held) {
+        format!("{asleep}, else take that out of the lock")
+    } else if may_be_preempted(subject, held) {
         format!(
             "either something makes them long ({fill}: take that out of the lock), or their holders lost the CPU"
         )
@@ -113,7 +124,7 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
     let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU);
     let but = no_cpu.map_or_else(String::new, |share| format!("; {}", without_cpu(share)));
     let free = idle_share(lock).unwrap_or(0.0);
-    let advice = if let Some(passing) = passing(lock) {
+    let advice = if let Some(passing) = passing(subject, wait) {
         passing
     } else if is_unknown(lock) {
         format!(
@@ -160,7 +171,8 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
 const MUCH: f64 = 0.2;
 
 /// What to do about a lock of which only the waits and wakeups are seen.
-fn passing(lock: &Lock) -> Option<String> {
+fn passing(subject: &Subject, wait: &Distribution) -> Option<String> {
+    let lock = subject.lock;
     let first = lock.ended_by.first()?;
     let code = |site| crate::rows::code_in(site, Some(&first.stack));
     let code = first.site.as_ref().map_or_else(|| "unknown code".to_owned(), code);
@@ -171,9 +183,12 @@ fn passing(lock: &Lock) -> Option<String> {
              not see who held it before"
         )
     } else if lock.is_given_back() {
-        format!(
-            "{share} of the waiting ended when {code} released it: hold it for less there, or split it"
-        )
+        // At most all of its waiters waited at once.
+        let advice = match asleep(subject, wait.total / lock.waiters.max(1)) {
+            Some(asleep) => format!("; {asleep}, else take that out of the lock"),
+            None => ": hold it for less there, or split it".to_owned(),
+        };
+        format!("{share} of the waiting ended when {code} released it{advice}")
     } else if first.share < MUCH {
         format!(
             "threads pass it on as they do a lock, and no code did that for much of the waiting ({code} for {share}, below {}): \
