@@ -113,7 +113,10 @@ int main(void) {
 "#;
     let program = compile(&folder, source, &[]).expect("a C compiler");
     let (report, output) = report(&[], &[&program]);
-    assert!(nothing_seen(&report["coverage"]).contains("waited for others' ends"), "{report:#}");
+    assert!(
+        nothing_seen(&report["coverage"]).contains("waited for other threads to end"),
+        "{report:#}"
+    );
     let process = &report["processes"][0];
     let [join] = &process["joins"].as_array().unwrap()[..] else { panic!("{process:#}") };
     assert_eq!((&join["tid"], &join["body"]["function"]), (&process["pid"], &"works".into()));

@@ -204,7 +204,7 @@ fn holds_too_rare_for_a_percentile() {
     let found = run_of(row(&waits, &holds), Some(100 * MS)).concat();
     for words in [
         "its few long holds: 30 of 15.0 k holds took 1.00 ms or more, the longest 8.00 ms in touch. These long holds are most of the 255 ms",
-        "waits as long are most of the 720 ms that threads waited",
+        "most of the 720 ms of waiting is in waits as long",
         "take what makes them long (work, sleep, another lock) out of the lock",
     ] {
         assert!(found.contains(words), "{words:?} not in {found:?}");

@@ -348,12 +348,12 @@ fn nothing_seen(
         return Some("Nothing was seen: the observed processes took no lock, and other processes did not record.".into());
     }
     if processes.iter().any(|process| !process.joins.is_empty()) {
-        return Some("No lock was seen: the program called none of the C library's lock functions; its threads waited for others' ends, and in other ways, if at all.".into());
+        return Some("No lock was seen: the program called none of the C library's lock functions; its threads waited for other threads to end, and not for locks that are seen.".into());
     }
     let threads = processes.iter().map(|process| process.threads.len()).max().unwrap_or(0);
     let pids: HashSet<u32> = processes.iter().map(|process| process.pid).collect();
     Some(if threads > 1 {
-        "Nothing was seen: the program called none of the C library's lock functions; its threads wait in other ways, if at all.".into()
+        "Nothing was seen: the program called none of the C library's lock functions; if its threads wait, then not for locks that are seen.".into()
     } else if pids.len() > 1 {
         let number = uncontended_figures::count(pids.len() as u64);
         format!(

@@ -49,7 +49,7 @@ pub fn none(report: &RunReport) -> String {
              (Coverage){work}{unseen}"
         ),
         None => format!(
-            "threads waited only for work, a turn or an event, which may be as it should{work}{unseen}"
+            "threads waited only for work, a turn or an event, which is often as intended{work}{unseen}"
         ),
         Some(&(lock, ns, lived_ns)) => {
             let is_shared = lock.processes.len() > 1;
@@ -74,10 +74,14 @@ pub fn none(report: &RunReport) -> String {
 /// What the run could gain at the first culprit, if that is known.
 fn gain(report: &RunReport) -> Option<String> {
     let gain_ns = shown(report).next()?.gain_at_most_ns?;
-    let share = percent(gain_ns as f64 / report.wall_ns.max(1) as f64);
-    Some(format!(
-        "; without what the first culprit does, the run would be an estimated {share} shorter"
-    ))
+    let share = gain_ns as f64 / report.wall_ns.max(1) as f64;
+    // Less is within the noise of any run.
+    (share >= 0.01).then(|| {
+        let share = percent(share);
+        format!(
+            "; without what the first culprit does, the run would be an estimated {share} shorter"
+        )
+    })
 }
 
 /// The share of the threads' time from which waiting for work is worth a word.

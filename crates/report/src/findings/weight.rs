@@ -88,7 +88,7 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
         cost_ns: wait.total,
         text: format!(
             "threads wait for its few long holds: {} of {} holds{} took {} or more, the longest {}{}. These long holds are most of \
-             the {} that {}, and waits as long are most of the {} that threads waited{also}",
+             the {} that {}, and most of the {} of waiting is in waits as long{also}",
             count(holds),
             count(hold.count),
             subject.which_holds(),
@@ -192,13 +192,13 @@ fn passing(subject: &Subject, wait: &Distribution) -> Option<String> {
     } else if first.share < MUCH {
         format!(
             "threads pass it on as they do a lock, and no code did that for much of the waiting ({code} for {share}, below {}): \
-             share less",
+             let fewer threads share it",
             percent(MUCH)
         )
     } else {
         format!(
-            "threads pass it on as they do a lock, and {share} of the waiting ended when {code} passed it on: let it have \
-             it for less, or share less"
+            "threads pass it on as they do a lock, and {share} of the waiting ended when {code} passed it on: let it keep \
+             it for less time, or let fewer threads share it"
         )
     })
 }

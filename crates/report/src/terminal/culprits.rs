@@ -140,13 +140,12 @@ fn why_not_running(report: &RunReport, locks: &[u64]) -> String {
     let (mean, limit) = (figures::duration(mean_ns), figures::duration(WAKEUP_NS));
     if mean_ns < WAKEUP_NS {
         format!(
-            "Each time, that took {mean} on average; to wake a thread that sleeps takes up to {limit}: fewer waits would help, shorter \
-             holds hardly."
+            "That took {mean} on average, as wakeups do (up to {limit}): wait less often; shorter holds would hardly help."
         )
     } else {
         format!(
-            "Each time, that took {mean} on average, longer than to wake a thread ({limit}): more threads than CPUs, or other programs, \
-             are usually the cause, and not code that holds a lock."
+            "That took {mean} on average, longer than a wakeup ({limit}): the cause is usually more threads than CPUs, or other \
+             programs, and not code that holds a lock."
         )
     }
 }
@@ -162,8 +161,8 @@ fn in_their_way(report: &RunReport, locks: &[u64]) -> Option<String> {
     (releasers_ns >= MOSTLY * all_ns && all_ns > 0.0).then(|| {
         let share = figures::percent(releasers_ns / all_ns);
         format!(
-            "; {share} of that time ended on the CPU on which the lock had been released: its thread, or another, ran on \
-             there"
+            "; {share} of that time, they waited for the CPU on which the lock had been released, where another thread \
+             still ran"
         )
     })
 }
@@ -247,8 +246,8 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
     if taken.tells_gains(report.wall_ns) {
         let share = figures::percent(GAINS);
         return Some(format!(
-            "Ranked by waiting: as estimated, the run would not even be {share} shorter without any one of these. That says \
-             nothing of a run of fixed length."
+            "Ranked by waiting: without any one of these, the run would be less than {share} shorter, by estimate; a run of \
+             fixed length may get more done."
         ));
     }
     Some(if taken.is_of_wakeups() && mean_wait_ns(report) < WAKEUP_NS {

@@ -219,7 +219,7 @@ pub(crate) fn futex_waiting(unaccounted: f64) -> String {
         "0 %" => "All futex waiting that the kernel counted is in the rows above, or was for a thread's end.".to_owned(),
         share => {
             format!(
-                "Of all futex waiting that the kernel counted, {share} is in none of the rows above."
+                "{share} of the futex waiting that the kernel counted is in none of the rows above."
             )
         }
     }
