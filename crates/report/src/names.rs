@@ -1,5 +1,5 @@
 //! Long names, as people read them. Those of functions are without what is between angle brackets, then without
-//! parameters; those of variables, which stand within sentences and cells, without what they are in, then cut.
+//! parameters, then without the outer namespaces; those of variables, which stand within sentences and cells, without what they are in, then cut.
 //!
 //! # Contract
 //! A name of at most [`LONG`] columns, of a variable [`LONG_VARIABLE`], is left as it is. JSON and folded stacks have
@@ -14,7 +14,7 @@ const LONG_VARIABLE: usize = 36;
 /// What is this short stays.
 const SHORT: usize = 8;
 
-/// `name`, with `<…>` for template arguments and `(…)` for parameters if it is long.
+/// `name`, with `<…>` for template arguments, `(…)` for parameters, and `…::` for namespaces if it is long.
 pub(crate) fn shortened(name: &str) -> String {
     let mut name = name.to_owned();
     for brackets in [('<', '>'), ('(', ')')] {
@@ -22,7 +22,21 @@ pub(crate) fn shortened(name: &str) -> String {
             name = without(&name, brackets);
         }
     }
-    name
+    without_outer(name)
+}
+
+/// `name` without as many of the outer namespaces as make it long. A type of Rust in brackets is not one.
+fn without_outer(name: String) -> String {
+    if width(&name) <= LONG || name.starts_with('<') {
+        return name;
+    }
+    let is_outer =
+        |&(at, _): &(usize, &str)| !name[..at].contains(['<', ' ']) && !name[..at].ends_with(')');
+    let places: Vec<usize> =
+        name.match_indices("::").take_while(is_outer).map(|(at, _)| at).collect();
+    let fits = |at: &usize| width(&name[*at..]) < LONG;
+    let from = places.iter().copied().find(fits).or(places.last().copied());
+    from.map_or_else(|| name.clone(), |at| format!("…{}", &name[at..]))
 }
 
 /// A variable's `name`, as `…::name`, or its beginning, if it is long.
@@ -124,11 +138,15 @@ mod tests {
             ),
             (
                 "long_function_name_of_a_namespace::with_many_parameters<int>(std::string const&, std::string const&)",
-                "long_function_name_of_a_namespace::with_many_parameters<int>(…)",
+                "…::with_many_parameters<int>(…)",
             ),
             (
                 "(anonymous namespace)::a_function_with_a_rather_long_name_that_takes(int, int, int, int)",
                 "(anonymous namespace)::a_function_with_a_rather_long_name_that_takes(…)",
+            ),
+            (
+                "company::storage::replicated_log::internal::WriteAheadLogManager::allocate_segment(int)",
+                "…::internal::WriteAheadLogManager::allocate_segment(int)",
             ),
             (
                 "std::ostream& operator<< <std::char_traits<char> >(std::basic_ostream<char, std::char_traits<char> >&)",
