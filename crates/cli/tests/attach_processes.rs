@@ -2,7 +2,7 @@
 
 mod common;
 use common::attached::{attach, json, row, unseen, watched};
-use common::{Folder, compile};
+use common::{Folder, compile, report};
 use serde_json::Value;
 use std::io::Read as _;
 use std::process::{Child, Command, Stdio};
@@ -254,4 +254,68 @@ fn a_holder_that_exits_in_another_process_is_blamed() {
     assert_eq!(lock["wait_ns"]["count"], 3, "{lock:#}");
     assert_eq!(lock["ended_by"][0]["site"]["function"], "hold_and_exit", "{lock:#}");
     assert!(lock["ended_by"][0]["share"].as_f64() >= Some(0.99), "{lock:#}");
+}
+
+/// Two forked processes wait for a mutex that the first one holds for three seconds.
+const HELD: &str = r#"
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t *lock;
+int main(void) {
+    lock = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_mutexattr_t shared;
+    pthread_mutexattr_init(&shared);
+    pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+    pthread_mutex_init(lock, &shared);
+    puts("ready");
+    fflush(stdout);
+    getchar();
+    pthread_mutex_lock(lock);
+    for (int i = 0; i < 2; i++)
+        if (fork() == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            pthread_mutex_lock(lock);
+            pthread_mutex_unlock(lock);
+            _exit(0);
+        }
+    sleep(3);
+    pthread_mutex_unlock(lock);
+    while (wait(NULL) > 0) {}
+    return 0;
+}
+"#;
+
+/// That the one row of the lock has both waits, and that both threads say that they wait for it.
+fn check_both_wait(report: &Value) {
+    let processes = report["processes"].as_array().unwrap();
+    let locks = processes.iter().flat_map(|process| process["locks"].as_array().unwrap());
+    let waited: Vec<&Value> = locks.filter(|lock| !lock["unfinished"].is_null()).collect();
+    let [lock] = waited[..] else { panic!("{waited:#?}") };
+    assert_eq!(
+        (&lock["shared"], &lock["unfinished"]["count"]),
+        (&true.into(), &2.into()),
+        "{lock:#}"
+    );
+    let threads = processes.iter().flat_map(|process| process["threads"].as_array().unwrap());
+    let wanted = |thread: &Value| {
+        [&thread["unfinished_lock"], &thread["unfinished_object"]].contains(&&lock["id"])
+    };
+    assert_eq!(threads.filter(|thread| wanted(thread)).count(), 2, "{processes:#?}");
+}
+
+#[test]
+fn threads_of_two_processes_wait_for_one_lock_at_the_end() {
+    let test = "threads_of_two_processes_wait_for_one_lock_at_the_end";
+    let folder = Folder::new();
+    let program = compile(&folder, HELD, &["-O1"]).expect("a C compiler");
+    let (seen, _) = report(&["--for", "1s"], &[&program]);
+    check_both_wait(&seen);
+    let attached = watched(test, &folder, Command::new(&program), &["--for", "1s"]);
+    let Some(attached) = attached else { return };
+    check_both_wait(&attached.report);
 }
