@@ -3,7 +3,7 @@
  * to hold another lock meanwhile. */
 #include "truth.h"
 
-enum { BATCHES = 101, PAIRS = 20000, MOST = 4096 };
+enum { BATCHES = 101, PAIRS = 20000, MOST = 500000 };
 static pthread_mutex_t locks[MOST], outer = PTHREAD_MUTEX_INITIALIZER;
 
 static void *stay(void *unused) {

@@ -32,11 +32,19 @@ impl Cannot {
     }
 
     pub(crate) fn from_error(error: &io::Error) -> Self {
+        let path = "/sys/kernel/security/lockdown";
+        Cannot::under_lockdown(error, &std::fs::read_to_string(path).unwrap_or_default())
+    }
+
+    /// `lockdown` is what the kernel says of it: all levels, the one in force in brackets.
+    fn under_lockdown(error: &io::Error, lockdown: &str) -> Self {
         match error.kind() {
-            io::ErrorKind::PermissionDenied if is_locked_down() => Cannot::new(
-                "the kernel is locked down (confidentiality), so no program may be traced",
-                "boot it without `lockdown=confidentiality`",
-            ),
+            io::ErrorKind::PermissionDenied if lockdown.contains("[confidentiality]") => {
+                Cannot::new(
+                    "the kernel is locked down (confidentiality), so no program may be traced",
+                    "boot it without `lockdown=confidentiality`",
+                )
+            }
             io::ErrorKind::PermissionDenied => {
                 Cannot::new("tracing futex waits needs permission", PERMISSIONS)
             }
@@ -94,14 +102,26 @@ pub(crate) fn check() -> Result<(), Cannot> {
     }
 }
 
-fn is_locked_down() -> bool {
-    let text = std::fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
-    text.contains("[confidentiality]")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_locked_down_kernel_is_the_cause_only_where_it_is() {
+        let denied = io::Error::from_raw_os_error(1);
+        let of = |lockdown| Cannot::under_lockdown(&denied, lockdown);
+        let locked = of("none integrity [confidentiality]\n");
+        assert!(locked.cause.contains("locked down"), "{locked:?}");
+        assert!(locked.remedy.contains("lockdown=confidentiality"), "{locked:?}");
+        for lockdown in
+            ["none [integrity] confidentiality\n", "[none] integrity confidentiality\n", ""]
+        {
+            assert_eq!(of(lockdown).remedy, PERMISSIONS);
+        }
+        let other = io::Error::from_raw_os_error(22);
+        let other = Cannot::under_lockdown(&other, "none integrity [confidentiality]\n");
+        assert_eq!(other.remedy, TRACEPOINTS);
+    }
 
     #[test]
     fn each_reason_has_a_cause_and_a_remedy() {

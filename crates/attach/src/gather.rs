@@ -1,32 +1,36 @@
 //! What the kernel has summed, as a part of a record.
 //!
 //! # Contract
-//! Each entry of the sums is in one cell: that of its thread and address. (A join has no cell: its time is the
+//! Each entry of the sums is in one cell: that of its thread and lock, which is an address or, where processes share
+//! memory, a place ([`joint`]). (A join has no cell: its time is the
 //! thread's.) Its time is divided twice: by the waiter's stack, and by the waker's if a wakeup ended it, or by those of
 //! a chain of wakers. [`sites`] says how many stacks of a cell stay apart.
 
 mod elsewhere;
+mod joint;
 mod lives;
 mod sites;
 
 use crate::conditions::Conditions;
 use crate::process::Process;
 use crate::programs::{
-    ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, Tables, counter,
-    entries, key, sum, wait,
+    ANOTHER_PROCESS, CHAIN, CHAINED, FIRST_STACK, JOINED, OTHERWISE, PRIVATE, SHARED, Tables,
+    counter, entries, key, sum, wait,
 };
 use crate::seed::{self, Call};
+use crate::shared::Shared;
 use crate::{Attach, Forked, Losses, words};
 use elsewhere::{Elsewhere, Stacks};
+use joint::Joint;
 use lives::Lives;
 use sites::{Summed, WAITERS, WAKERS, add, limited};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use uncontended_trace::compose::Composed;
 use uncontended_trace::histogram::FINE;
-use uncontended_trace::layout::{self, Unit, WAITED, WAKE, kind};
+use uncontended_trace::layout::{self, Unit, WAITED, WAKE};
 use uncontended_trace::reader::{
-    CausedRecord, CellRecord, ExtremeRecord, LockRecord, ProcessRecord, ThreadRecord, WantsRecord,
+    CausedRecord, CellRecord, ExtremeRecord, ProcessRecord, ThreadRecord, WantsRecord,
 };
 
 /// What was seen of the processes that were named.
@@ -63,6 +67,8 @@ struct Sum {
     waiter: u64,
     waker: u64,
     is_woken: bool,
+    /// Whether threads of other processes may wait for the word.
+    is_shared: bool,
     /// [`WAKE`], [`layout::CHAIN`] or, for a part of a wait that is counted elsewhere, [`layout::CHAINED`].
     mark: u32,
     count: u64,
@@ -84,6 +90,7 @@ impl Sum {
             waiter: of_key(key::WAITER),
             waker: of_key(key::WAKER),
             is_woken: half(key::HOW) & OTHERWISE == 0,
+            is_shared: half(key::HOW) & SHARED != 0,
             mark: match half(key::HOW) {
                 how if how & CHAINED != 0 => layout::CHAINED,
                 how if how & CHAIN != 0 => layout::CHAIN,
@@ -129,6 +136,8 @@ struct Waiting {
     joined: u32,
     /// The number of the stack of a thread that has ended; none if it lives.
     died_at: Option<u64>,
+    /// Whether threads of other processes may wait for the word.
+    is_shared: bool,
     /// The call chain of its thread.
     chain: Vec<u64>,
 }
@@ -145,6 +154,7 @@ impl Waiting {
             since: of(wait::SINCE),
             operation: of(wait::OPERATION),
             joined: if is_private { 0 } else { half(wait::VALUE) },
+            is_shared: !is_private,
             died_at: (of(wait::DIED) != 0).then(|| of(wait::INTERRUPTED_KEY + key::WAITER)),
             chain: Vec::new(),
         }
@@ -168,7 +178,10 @@ pub(crate) fn image(
     }
     let (sums, waiting) = (sums.unwrap_or_default(), waiting.unwrap_or_default());
     let lives = tables.lives().remove(&process.pid).unwrap_or_default();
-    let (composed, summed) = of_process(process, sums, waiting, lives, &stacks);
+    // It is over before the other processes are: its locks stay its own.
+    process.modules.shared = Shared::default();
+    let (composed, summed) =
+        of_process(process, (sums, waiting, lives), &stacks, &mut Joint::default());
     Some(Image(composed, summed))
 }
 
@@ -230,6 +243,7 @@ pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
     };
     let mut processes: Vec<&mut Process> = attach.processes.values_mut().collect();
     processes.sort_by_key(order);
+    let mut joint = Joint::default();
     for process in processes {
         let (sums, waiting) = (all.remove(&process.pid), in_progress.remove(&process.pid));
         if !named.contains(&process.pid) && sums.is_none() && waiting.is_none() {
@@ -237,20 +251,20 @@ pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
         }
         let (sums, waiting) = (sums.unwrap_or_default(), waiting.unwrap_or_default());
         let lives = lives.remove(&process.pid).unwrap_or_default();
-        let (composed, summed) = of_process(process, sums, waiting, lives, &stacks);
+        let (composed, summed) = of_process(process, (sums, waiting, lives), &stacks, &mut joint);
         seen.composed.push(composed);
         seen.summed_ns += summed.inner;
         seen.rest_ns += summed.rest;
     }
+    seen.composed.iter_mut().for_each(|composed| joint.complete(&mut composed.process.locks));
     seen
 }
 
 fn of_process(
     process: &mut Process,
-    mut sums: Vec<Sum>,
-    waiting: Vec<Waiting>,
-    lives: BTreeMap<u32, [u64; 2]>,
+    (mut sums, waiting, lives): (Vec<Sum>, Vec<Waiting>, BTreeMap<u32, [u64; 2]>),
     stacks: &Stacks,
+    joint: &mut Joint,
 ) -> (Composed, Summed) {
     let lives = Lives::new(process, lives, &sums);
     let alive = lives.alive(process);
@@ -261,7 +275,7 @@ fn of_process(
     let mut waiting: Vec<Waiting> = waiting.map(|wait| known(process, wait, &numbers)).collect();
     join_words(process, &mut sums, &mut waiting);
     let mut parts = Parts::new(process, stacks);
-    (parts.composed(&sums, &waiting, &lives), parts.summed())
+    (parts.composed(&sums, &waiting, &lives, joint), parts.summed())
 }
 
 /// A wait in progress with its call chain, and its thread if it is for one: any other word is not waited for as one.
@@ -322,21 +336,18 @@ impl<'a> Parts<'a> {
         Summed { inner: waited.inner.max(woke.inner), rest: waited.rest.max(woke.rest) }
     }
 
-    fn composed(&mut self, sums: &[Sum], waiting: &[Waiting], lives: &Lives) -> Composed {
+    fn composed(
+        &mut self,
+        sums: &[Sum],
+        waiting: &[Waiting],
+        lives: &Lives,
+        joint: &mut Joint,
+    ) -> Composed {
         let mut sums = sums.to_vec();
         sums.sort_by_key(|sum| sum.thread);
         let (joins, sums): (Vec<Sum>, Vec<Sum>) =
             sums.into_iter().partition(|sum| sum.waker == JOINED);
-        let of_locks = waiting.iter().filter(|wait| wait.joined == 0);
-        let addresses: BTreeSet<u64> =
-            sums.iter().map(|sum| sum.address).chain(of_locks.map(|wait| wait.address)).collect();
-        let units: BTreeMap<u64, Unit> = addresses.into_iter().zip(1..).collect();
-        let lock = |(&address, &unit): (&u64, &Unit)| {
-            let of = waiting.iter().filter(|wait| wait.address == address && wait.joined == 0);
-            let waiting = of.map(|wait| wait.since).collect();
-            LockRecord { unit, address, kind: kind::FUTEX, waiting, ..LockRecord::default() }
-        };
-        let mut locks: Vec<LockRecord> = units.iter().map(lock).collect();
+        let (units, mut locks) = joint.locks(&self.process.modules.shared, &sums, waiting);
         let (mut threads, mut cells) = (Vec::new(), Vec::new());
         for (&tid, &life) in &lives.of {
             let wants = waiting.iter().find(|wait| wait.thread == tid);

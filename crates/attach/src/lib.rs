@@ -20,6 +20,7 @@ mod modules;
 mod process;
 mod programs;
 mod seed;
+mod shared;
 mod unwind;
 mod words;
 

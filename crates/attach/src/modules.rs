@@ -1,4 +1,4 @@
-//! The files that a program has mapped as code.
+//! The files that a program has mapped: as code, or to share memory.
 //!
 //! # Contract
 //! [`Modules::look`] adds what is mapped now; what was mapped before stays known. Files are read as the program sees
@@ -8,6 +8,7 @@
 
 use crate::conditions::Use;
 use crate::seed;
+use crate::shared::Shared;
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -75,6 +76,8 @@ impl Module {
 pub(crate) struct Modules {
     /// By their start.
     pub(crate) known: BTreeMap<u64, Module>,
+    /// What is mapped that other processes may map, too.
+    pub(crate) shared: Shared,
     main: Option<String>,
 }
 
@@ -94,6 +97,7 @@ impl Modules {
             return false;
         }
         self.main = self.main.take().or(main);
+        self.shared.look(&maps);
         let mut is_new = false;
         let mut bases: BTreeMap<String, u64> = BTreeMap::new();
         for line in maps.lines().filter_map(Line::parse) {
@@ -306,7 +310,7 @@ impl Modules {
     /// These files.
     pub(crate) fn of_files(modules: impl IntoIterator<Item = Module>) -> Self {
         let known = modules.into_iter().map(|module| (module.code.start, module));
-        Modules { known: known.collect(), main: None }
+        Modules { known: known.collect(), ..Modules::default() }
     }
 }
 

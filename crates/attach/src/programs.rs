@@ -354,6 +354,9 @@ pub(crate) fn exit(tables: &Tables, call: Call) -> Assembler {
     code.compute(Subtract, R1, R8);
     code.store(Double, FP, own::WAITED, R1);
     waker(&mut code);
+    if call == Call::Futex {
+        sharing(&mut code);
+    }
     code.load(Double, R1, R7, wait::ADDRESS);
     code.store(Double, FP, own::KEY + key::ADDRESS, R1);
     code.store_constant(Double, FP, own::STACK, 0);
@@ -446,6 +449,18 @@ fn waker(code: &mut Assembler) {
     code.load(Double, R1, R7, wait::WAKER);
     code.store(Double, FP, own::KEY + key::WAKER, R1);
     code.place(none);
+}
+
+/// Marks the key if the call in the entry at `R7` is not private.
+fn sharing(code: &mut Assembler) {
+    let private = code.label();
+    code.load(Double, R1, R7, wait::OPERATION);
+    code.compute_with(And, R1, PRIVATE);
+    code.jump_if_with(NotEqual, R1, 0, private);
+    code.load(Word, R1, FP, own::KEY + key::HOW);
+    code.compute_with(Or, R1, SHARED as i32);
+    code.store(Word, FP, own::KEY + key::HOW, R1);
+    code.place(private);
 }
 
 /// Adds the octave of the wait's length, and its quarter of it, to the key.

@@ -39,6 +39,13 @@ fn main() {
         |cost, plain| cost - plain,
     );
     table(
+        "500,000 locks in turn, most of them without a row of their own: ns for a lock and unlock",
+        &subjects,
+        &pair,
+        &["500000"],
+        |cost, plain| cost / plain,
+    );
+    table(
         "one lock, while another is held: ns for a lock and unlock",
         &subjects,
         &pair,

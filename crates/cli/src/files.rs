@@ -4,8 +4,8 @@
 //! Before anything is read or run, a file that is named twice or that cannot be written is refused. `-` is standard
 //! output; if its reader has gone, that is not an error.
 
-use crate::run::output::Output;
-use std::io::{ErrorKind, Write as _};
+use crate::output::Output;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use uncontended_decide::Failure;
@@ -68,15 +68,9 @@ pub(crate) fn writable<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<
     })
 }
 
-/// Writes `content` to `path`, or to standard output for `-`.
+/// Writes `content` as the whole file at `path`, or to standard output for `-`.
 pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
-    let written = match path == Path::new("-") {
-        true => unless_closed(std::io::stdout().write_all(content.as_ref())),
-        false => std::fs::write(path, content),
-    };
-    written.map_err(|error| {
-        Failure::new(format!("{} could not be written: {}", named(path), why(&error)), "")
-    })
+    Output::at(path).write(&[content.as_ref()])
 }
 
 /// What messages call the file at `path`.

@@ -9,6 +9,7 @@ mod emit;
 mod files;
 mod limits;
 mod memory;
+mod output;
 mod run;
 mod settings;
 mod symbols;

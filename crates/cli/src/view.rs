@@ -7,7 +7,7 @@
 use crate::console::complain;
 use crate::emit;
 use crate::files::{self, Named};
-use crate::run::output::Output;
+use crate::output::Output;
 use crate::symbols::ElfSymbols;
 use std::path::{Path, PathBuf};
 use uncontended_decide::Failure;

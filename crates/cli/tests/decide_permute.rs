@@ -2,7 +2,9 @@
 
 mod decide;
 
-use decide::{Folder, unc};
+use decide::{Folder, command, unc};
+use std::process::Stdio;
+use std::time::Duration;
 
 fn file(folder: &Folder, name: &str, values: impl Iterator<Item = f64>) -> String {
     let path = folder.file(name);
@@ -93,6 +95,29 @@ fn the_log_of_a_permutation_test_gives_the_same_verdict() {
     let again = unc(&["verdict", &log, "--json", "-"]);
     assert_eq!((live.status, live.json()["stopped_by"].as_str()), (3, Some("max-time")));
     assert_eq!((live.status, live.json()), (again.status, again.json()));
+}
+
+/// A test that is killed leaves the log of the one before.
+#[test]
+fn a_log_stays_until_there_is_a_verdict() {
+    let folder = Folder::new();
+    let a = file(&folder, "a", (0..40).map(f64::from));
+    let log = folder.file("log");
+    unc(&["permute", &a, &a, "--log", &log]).assert_status(1);
+    let before = std::fs::read(&log).unwrap();
+    let endless = ["--level", "50.8%", "--max-error", "1e-300", "--max-runs", "100000000000"];
+    let mut child = command(&[&["permute", &a, &a, "--log", &log][..], &endless].concat())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let new = format!("{log}.{}.new", child.id());
+    let is_written = || std::fs::metadata(&new).is_ok_and(|new| new.len() > 0);
+    while !is_written() && std::fs::read(&log).unwrap() == before {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(std::fs::read(&log).unwrap() == before);
 }
 
 #[test]

@@ -143,3 +143,41 @@ fn without_memory_it_says_so_and_exits() {
     assert_eq!((status(&output), stdout(&output)), (2, String::new()), "{told}");
     assert!(told.contains("no memory left") && told.contains("`ulimit -v"), "{told}");
 }
+
+/// A file that a command cannot write has what it had before, and no other is left.
+#[test]
+fn a_full_disk_keeps_the_files_that_there_were() {
+    let folder = Folder::new();
+    let write = |name, text: &str| std::fs::write(folder.file(name), text).unwrap();
+    write("values", "1\n2\n3\n");
+    write("SB.litmus", "X86 SB\n{}\n P0 | P1 ;\n MOV [x],$1 | MOV [y],$1 ;\nexists (x=1)\n");
+    let write_of_one = r#"{"client":1,"op":"write","value":1,"call":1,"return":2}"#;
+    write("history", &format!("{write_of_one}\n"));
+    write(
+        "suite.toml",
+        "max-error = 0.01\n[[slo]]\nname = 'a'\nrate = '98%'\ncounts = '4000/4000'\n",
+    );
+    let before = "what there was before";
+    for command in [
+        "slo --rate 60% --at-most 1h OLD -- true",
+        "compare --max-runs 20 OLD -- true true",
+        "permute values values OLD",
+        "power slo --rate 60% --at 90% --simulations 20 OLD",
+        "slo --suite suite.toml OLD",
+        "litmus SB.litmus OLD",
+        "linearize --spec register history OLD",
+        "history OLD",
+    ] {
+        write("old.json", before);
+        let command = command.replace("OLD", "--json old.json");
+        let text = format!("ulimit -f 0; XDG_STATE_HOME=$PWD/state exec $UNC {command}");
+        let told = stderr(&shell(&text, &folder));
+        let cause = "old.json could not be written: it exceeds the limit on the size of files";
+        assert!(told.contains(cause), "{command}: {told}");
+        assert!(told.contains("it has what it had before"), "{command}: {told}");
+        assert_eq!(std::fs::read_to_string(folder.file("old.json")).unwrap(), before, "{command}");
+        let named = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+        let mut files = std::fs::read_dir(folder.path()).unwrap().map(named);
+        assert!(!files.any(|name| name.to_string_lossy().starts_with('.')), "{command}");
+    }
+}

@@ -98,6 +98,39 @@ fn python_threads() {
     assert_eq!(of_scripts.count(), 1, "{report:#}");
 }
 
+/// Node.js with work for its pool and threads of its own. It brings its own locks' functions (libuv), and makes code.
+#[test]
+fn node_with_a_pool_and_workers() {
+    if !installed("node_with_a_pool_and_workers", "node") {
+        return;
+    }
+    const SCRIPT: &str = r#"
+const crypto = require('crypto');
+const { Worker, isMainThread, parentPort } = require('worker_threads');
+if (!isMainThread) {
+    parentPort.postMessage([...Array(1e5).keys()].reduce((sum, next) => sum + next));
+} else {
+    const key = number => new Promise(done => crypto.pbkdf2('word', 'salt' + number, 20000, 32, 'sha256',
+        (error, key) => done(key.toString('hex'))));
+    const sum = () => new Promise(done => new Worker(__filename).on('message', done));
+    Promise.all([1, 2, 3, 4, 5, 6].map(key).concat([sum(), sum()])).then(all => console.log(all.join(' ')));
+}
+"#;
+    let folder = Folder::new();
+    let script = folder.file("pool.js");
+    std::fs::write(&script, SCRIPT).unwrap();
+    let report = same_output(&["node", &script]);
+    assert!(sum(&report, "mutex", "acquisitions") > 100, "{report:#}");
+    let waited =
+        locks(&report).into_iter().filter(|lock| lock["wait_ns"]["total"].as_u64() > Some(0));
+    let waiting = waited.flat_map(|lock| lock["waited_in"].as_array().into_iter().flatten());
+    let frames = waiting.flat_map(|waited| waited["stack"].as_array().unwrap());
+    let is_of_pool = |frame: &Value| {
+        frame["function"].as_str().is_some_and(|name| name.contains("uv_cond_wait"))
+    };
+    assert!(frames.into_iter().any(is_of_pool), "the pool waits for work: {report:#}");
+}
+
 #[test]
 fn sysbench_counts_what_it_was_told_to_lock() {
     if !installed("sysbench_counts_what_it_was_told_to_lock", "sysbench") {

@@ -305,17 +305,19 @@ fn three_keys_kill_a_program_that_does_not_end() {
 fn static_programs_run_unobserved_with_one_line() {
     let folder = Folder::new();
     let source = "#include <stdio.h>\nint main(void) { puts(\"hello\"); return 6; }";
-    let Some(program) = compile(&folder, source, &["-static"]) else {
-        uncontended_testkit::skip!(
-            "static_programs_run_unobserved_with_one_line",
-            "no static C library"
-        );
-        return;
-    };
-    let output = unc_run(&["--quiet"]).arg(&program).output().unwrap();
-    assert_eq!((status(&output), stdout(&output)), (6, "hello\n".into()));
-    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
-    assert!(stderr(&output).contains("statically linked"), "{}", stderr(&output));
+    for flags in [&["-static"][..], &["-static-pie", "-fPIE"]] {
+        let Some(program) = compile(&folder, source, flags) else {
+            uncontended_testkit::skip!(
+                "static_programs_run_unobserved_with_one_line",
+                "no static C library for {flags:?}"
+            );
+            continue;
+        };
+        let output = unc_run(&["--quiet"]).arg(&program).output().unwrap();
+        assert_eq!((status(&output), stdout(&output)), (6, "hello\n".into()));
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+        assert!(stderr(&output).contains("statically linked"), "{}", stderr(&output));
+    }
 }
 
 /// A complete 32-bit program: exit(5).

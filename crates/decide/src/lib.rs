@@ -14,6 +14,7 @@ pub mod around;
 mod failure;
 pub mod guard;
 pub mod lines;
+mod logfile;
 pub mod measure;
 pub mod metric;
 pub mod pairs;

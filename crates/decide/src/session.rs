@@ -11,14 +11,14 @@
 //! S2: the runs alone, pushed into a fresh trial, give the same findings.
 
 use crate::Failure;
+use crate::logfile::LogFile;
 use crate::progress::Progress;
 use crate::question::Question;
 use crate::record::{self, Head, Line, Run, SCHEMA, Stop};
 use crate::trial::{self, Trial};
 use crate::verdict::Verdict;
-use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 use uncontended_sys::interrupts;
 
@@ -157,10 +157,7 @@ impl Session {
 
     /// Writes one line at once, so that no crash of ours loses a run.
     fn write(&mut self, line: &Line) -> Result<(), Failure> {
-        self.write_with(|log| {
-            log.lines += 1;
-            record::write(&mut log.file, line)
-        })
+        self.write_with(|log| log.write(line))
     }
 
     fn write_with(
@@ -171,64 +168,5 @@ impl Session {
         act(log).map_err(|error| {
             Failure::new(format!("the log {}: {error}", log.path.display()), "see `Limits::log`")
         })
-    }
-}
-
-/// The log being written.
-#[derive(Debug)]
-struct LogFile {
-    /// As the user named it.
-    path: PathBuf,
-    file: File,
-    /// The number of lines written.
-    lines: u64,
-    /// The temporary path while an existing log has its place.
-    pending: Option<Pending>,
-}
-
-/// A new log that waits to replace an existing one; removed if it never does.
-#[derive(Debug)]
-struct Pending {
-    new: PathBuf,
-    earlier: PathBuf,
-    /// The commands that have not run yet.
-    unseen: Vec<usize>,
-}
-
-impl LogFile {
-    /// Opens a log of runs of these commands.
-    fn open(path: &Path, commands: Vec<usize>) -> io::Result<LogFile> {
-        let has_earlier = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
-        let pending = match has_earlier {
-            true => {
-                // A symbolic link stays one.
-                let earlier = fs::canonicalize(path)?;
-                let mut new = earlier.clone().into_os_string();
-                new.push(format!(".{}.new", std::process::id()));
-                Some(Pending { new: new.into(), earlier, unseen: commands })
-            }
-            false => None,
-        };
-        let file = File::create(pending.as_ref().map_or(path, |pending| &pending.new))?;
-        Ok(LogFile { path: path.to_path_buf(), file, lines: 0, pending })
-    }
-
-    /// Notes that a command has run, so it can be started.
-    fn has_run(&mut self, arm: usize) -> io::Result<()> {
-        let Some(pending) = &mut self.pending else { return Ok(()) };
-        pending.unseen.retain(|&unseen| unseen != arm);
-        if pending.unseen.is_empty() { self.take_place() } else { Ok(()) }
-    }
-
-    /// Replaces the existing log, if there is one.
-    fn take_place(&mut self) -> io::Result<()> {
-        self.pending.take().map_or(Ok(()), |pending| fs::rename(&pending.new, &pending.earlier))
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        // After a rename, no file has this name.
-        let _ = fs::remove_file(&self.new);
     }
 }

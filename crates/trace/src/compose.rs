@@ -4,14 +4,15 @@
 //! [`reader::read`](crate::reader::read) of [`record`] gives the values back: processes, modules, stacks,
 //! locks, threads
 //! and their cells with waits and what ended them. Holds, idle intervals, logs, nested locks and spans are not written:
-//! from outside they are not seen. Numbers of locks and stacks are the caller's own; the record has others.
+//! from outside they are not seen. Numbers of locks and stacks are the caller's own; the record has others. A lock
+//! that several processes share (`sharing::JOINED`) is in the list of one, and later ones have cells with its number.
 //! # Evidence
 //! The test below.
 
 use crate::histogram::FINE;
 use crate::layout::{
     self, BUILD_ID, Caused, Cell, Cold, ENTRIES, Extreme, FRAMES, HEADER_UNITS, Header, Lock,
-    Module, Process, Stack, Thread, UNIT, Unit, WaiterList,
+    Module, Process, Stack, Thread, UNIT, Unit, WaiterList, sharing,
 };
 use crate::records::{CausedRecord, CellRecord, LockRecord, ProcessRecord, ThreadRecord};
 use crate::setup::Setup;
@@ -29,7 +30,8 @@ pub struct Composed {
 
 /// The bytes of a record. `setup` says its clock and start; the rest of it follows from the values.
 pub fn record(setup: &Setup, processes: &[Composed]) -> Vec<u8> {
-    let mut writer = Writer { bytes: vec![0; HEADER_UNITS as usize * UNIT] };
+    let bytes = vec![0; HEADER_UNITS as usize * UNIT];
+    let mut writer = Writer { bytes, shared: Numbers::new() };
     for composed in processes {
         writer.process(composed);
     }
@@ -44,6 +46,8 @@ pub fn record(setup: &Setup, processes: &[Composed]) -> Vec<u8> {
 
 struct Writer {
     bytes: Vec<u8>,
+    /// Locks that later processes may have cells of.
+    shared: Numbers,
 }
 
 /// The numbers in the record by the caller's.
@@ -122,9 +126,13 @@ impl Writer {
             self.text(path_at + module.path.len(), id);
         }
         let stacks = self.stacks(at, &process.stacks);
-        let mut locks = Numbers::new();
+        let mut locks = self.shared.clone();
         for lock in &process.locks {
-            locks.insert(lock.unit, self.lock(at, lock, &stacks));
+            let unit = self.lock(at, lock, &stacks);
+            locks.insert(lock.unit, unit);
+            if lock.sharing == sharing::JOINED {
+                self.shared.insert(lock.unit, unit);
+            }
         }
         for (thread, cells) in process.threads.iter().zip(cells) {
             self.thread(at, thread, cells, &locks, &stacks);
@@ -156,6 +164,7 @@ impl Writer {
         let (at, unit) = self.entry(size_of::<Lock>(), head, offset_of!(Lock, next));
         self.put_wide(at + offset_of!(Lock, address), lock.address);
         self.text(at + offset_of!(Lock, kind), &[lock.kind]);
+        self.text(at + offset_of!(Lock, sharing), &[lock.sharing]);
         self.put(at + offset_of!(Lock, generation), lock.generation);
         self.put(at + offset_of!(Lock, created), named(stacks, lock.created));
         self.put(at + offset_of!(Lock, first_taken), named(stacks, lock.first_taken));
@@ -387,6 +396,26 @@ mod tests {
         assert_eq!(marks, [WAITED, WAKE]);
         assert_eq!(process.stacks[&found.caused[1].stack], [0x20]);
         assert_eq!((found.caused[1].wait, found.caused[1].waits), (160, 2));
+    }
+
+    #[test]
+    fn a_lock_of_two_processes_is_one() {
+        let lock = LockRecord { unit: 7, sharing: sharing::JOINED, ..Default::default() };
+        let thread = ThreadRecord { tid: 12, ..Default::default() };
+        let first = ProcessRecord {
+            locks: vec![lock],
+            threads: vec![thread.clone()],
+            ..ProcessRecord::default()
+        };
+        let second = ProcessRecord { threads: vec![thread], ..ProcessRecord::default() };
+        let composed =
+            |process| Composed { process, cells: vec![vec![(7, CellRecord::default())]] };
+        let bytes = record(&setup(), &[first, second].map(composed));
+        let [first, second] = &reader::read(&bytes).unwrap().processes[..] else { panic!() };
+        let [lock] = &first.locks[..] else { panic!("{:?}", first.locks) };
+        assert_eq!((lock.sharing, second.locks.len()), (sharing::JOINED, 0));
+        let locks = [first, second].map(|process| process.threads[0].cells[0].lock);
+        assert_eq!(locks, [lock.unit; 2]);
     }
 
     #[test]

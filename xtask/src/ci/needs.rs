@@ -19,9 +19,9 @@ pub(crate) const MDBOOK: Need = Need {
 /// Databases are installed apart: without them, the others are worth the step. Of MariaDB, the package that would start
 /// a server is left out.
 pub(crate) const REAL_PROGRAMS: Need = Need {
-    have: "have sysbench pigz xz python3 memcached redis-server redis-cli mariadbd mariadb && [ -e /usr/include/sqlite3.h ] &&
+    have: "have sysbench pigz xz python3 node memcached redis-server redis-cli mariadbd mariadb && [ -e /usr/include/sqlite3.h ] &&
   ls /usr/lib/postgresql/*/bin/pgbench",
-    get: "debian sysbench pigz xz-utils python3 memcached redis-server redis-tools libsqlite3-dev
+    get: "debian sysbench pigz xz-utils python3 nodejs memcached redis-server redis-tools libsqlite3-dev
 debian postgresql mariadb-server-core mariadb-client-core
 have pigz",
     otherwise: "Debian's packages cannot be installed here",

@@ -5,11 +5,11 @@
 //! what both wanted. So the waiter's time before that is its waker's waker's, and so on: the newest
 //! [`wait::EARLIER_WAKERS`] of a chain are kept, and what was before them is the oldest one's. A wakeup counts once:
 //! a thread that wakes again without having waited again has taken the lock in between, and its holder before that is
-//! not known.
+//! not known. Threads of two processes in which the word has different addresses make no chain.
 //! # Sources
 //! `uncontended_events::wakes`, the same in the program itself.
 
-use super::{CHAIN, CHAINED, FIRST_STACK, Tables, add, key, look_up, own, wait};
+use super::{CHAIN, CHAINED, FIRST_STACK, SHARED, Tables, add, key, look_up, own, wait};
 use uncontended_sys::bpf::{
     Assembler, Condition::*, Label, Operation::*, Register, Register::*, Width::*,
 };
@@ -73,7 +73,10 @@ pub(super) fn divide(code: &mut Assembler, tables: &Tables) {
     code.load(Word, R1, FP, own::KEY + key::HOW);
     code.compute_with(And, R1, CHAIN as i32);
     code.jump_if_with(Equal, R1, 0, none);
-    code.store_constant(Word, FP, own::KEY + key::HOW, CHAINED as i32);
+    code.load(Word, R1, FP, own::KEY + key::HOW);
+    code.compute_with(And, R1, SHARED as i32);
+    code.compute_with(Or, R1, CHAINED as i32);
+    code.store(Word, FP, own::KEY + key::HOW, R1);
     code.store_constant(Double, FP, own::KEY + key::WAITER, 0);
     code.store_constant(Double, FP, own::SCHEDULED, 0);
     for (from, to) in

@@ -43,7 +43,7 @@ pub(crate) mod key {
     pub(crate) const WAITER: i16 = 8;
     pub(crate) const WAKER: i16 = 16;
     pub(crate) const THREAD: i16 = 24;
-    /// The octave and quarter of the length, and one of [`OTHERWISE`], [`CHAIN`] and [`CHAINED`].
+    /// The octave and quarter of the length, and one of [`OTHERWISE`], [`CHAIN`] and [`CHAINED`], and [`SHARED`].
     pub(crate) const HOW: i16 = 28;
     /// In 64 bits, the upper half zero.
     pub(crate) const PROCESS: i16 = 32;
@@ -58,6 +58,8 @@ pub(crate) const INTERRUPTED: u32 = 1 << 19;
 pub(crate) const CHAIN: u32 = 1 << 17;
 /// In [`key::HOW`]: a part of a wait that is counted elsewhere, by the code of one waker of a chain.
 pub(crate) const CHAINED: u32 = 1 << 18;
+/// In [`key::HOW`]: threads of other processes may wait for the word, and wake.
+pub(crate) const SHARED: u32 = 1 << 20;
 /// In place of a waker's stack: a thread of a process that is not watched.
 pub(crate) const ANOTHER_PROCESS: u64 = 1;
 /// In place of a waker's stack: the end of the thread for which the call waited.

@@ -6,7 +6,6 @@ mod futex;
 mod insist;
 pub(crate) mod load;
 mod observer;
-pub(crate) mod output;
 pub(crate) mod plan;
 mod program;
 mod record;

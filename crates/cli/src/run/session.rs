@@ -3,7 +3,6 @@
 use super::ending::status;
 use super::load::Load;
 use super::observer::Library;
-use super::output::Output;
 use super::program::{self, Missing, Obstacle};
 use super::record::{Kinds, Record};
 use super::reports::Reports;
@@ -14,6 +13,7 @@ use crate::attach;
 use crate::console::{Printing, Stream, complain};
 use crate::emit;
 use crate::limits;
+use crate::output::Output;
 use crate::run::plan::{Plan, Refusal};
 use crate::symbols::ElfSymbols;
 use crate::view::Opened;

@@ -2,13 +2,13 @@
 
 use super::{Files, Keys, Plan, Told};
 use crate::lines::{Lines, unless_several};
+use crate::logfile::LogFile;
 use crate::question::{Permute, Question};
 use crate::record::{self, Head, Line, Stop};
 use crate::resampling::ResampleTrial;
 use crate::trial::{self, more_to_decide, remaining};
 use crate::verdict::Verdict;
 use crate::{Failure, catch_interrupts, interrupted, seed, value};
-use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -107,14 +107,13 @@ impl Plan for PermutePlan {
             _ => Stop::MaxRuns,
         };
         let mut verdict = trial::verdict(&trial, &head, stop);
-        if let Some((path, file)) = &mut log {
+        if let Some(log) = &mut log {
             let resamples = Some(verdict.finding.n);
             let verdict = verdict.finding.verdict.name().to_string();
-            record::write(file, &Line::End { stop, verdict, resamples }).map_err(|error| {
-                Failure::new(format!("the log {}: {error}", path.display()), "")
-            })?;
+            let end = Line::End { stop, verdict, resamples };
+            log.write(&end).and_then(|()| log.take_place()).map_err(|error| self.failed(&error))?;
         }
-        verdict.log = log.map(|(path, _)| path.display().to_string());
+        verdict.log = log.map(|log| log.path.display().to_string());
         Ok(verdict)
     }
 }
@@ -165,15 +164,18 @@ impl PermutePlan {
         }
     }
 
-    fn open_log(&self, head: &Line) -> Result<Option<(PathBuf, File)>, Failure> {
+    /// The log with its head. An existing one stays until the verdict.
+    fn open_log(&self, head: &Line) -> Result<Option<LogFile>, Failure> {
         let Some(path) = &self.log else { return Ok(None) };
-        let failed = |error: io::Error| {
-            Failure::new(format!("{}: {error}", path.display()), "see `PermutePlan::log`")
-        };
         record::check_path(path)?;
-        let mut file = File::create(path).map_err(failed)?;
-        record::write(&mut file, head).map_err(failed)?;
-        Ok(Some((path.clone(), file)))
+        let log = LogFile::open(path, Vec::new());
+        log.and_then(|mut log| log.write(head).map(|()| Some(log)))
+            .map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &io::Error) -> Failure {
+        let path = self.log.as_deref().unwrap_or(Path::new("")).display();
+        Failure::new(format!("the log {path}: {error}"), "see `PermutePlan::log`")
     }
 }
 

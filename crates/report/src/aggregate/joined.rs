@@ -17,6 +17,8 @@ pub(super) struct Joined<'a> {
     homes: HashMap<u32, &'a ProcessRecord>,
     /// The kinds of shared locks that a process could not recognise: which of those known elsewhere it uses is unknown.
     apart: HashSet<u8>,
+    /// Whether the kernel saw the wakeups. A waiter's process then has its wakers' stacks, too.
+    is_from_kernel: bool,
 }
 
 impl<'a> Joined<'a> {
@@ -28,7 +30,7 @@ impl<'a> Joined<'a> {
             .filter(|lock| matches!(lock.sharing, sharing::JOINED | sharing::JOINED_IN_PART))
             .map(|lock| lock.unit);
         let shared: HashSet<u32> = shared.collect();
-        let mut joined = Joined { apart, ..Joined::default() };
+        let mut joined = Joined { apart, is_from_kernel: record.from_kernel, ..Joined::default() };
         if shared.is_empty() {
             return joined;
         }
@@ -63,6 +65,11 @@ impl<'a> Joined<'a> {
             sharing::PRIVATE | sharing::SUMMED => false,
             _ => self.apart.contains(&lock.kind),
         }
+    }
+
+    /// The process whose thread had the stack of a hold or wakeup, if that is known.
+    pub(super) fn pid(&self, stack: u32) -> Option<u32> {
+        self.home(stack).filter(|_| !self.is_from_kernel).map(|home| home.pid)
     }
 
     /// The image that a stack is of.

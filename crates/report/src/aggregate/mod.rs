@@ -112,13 +112,14 @@ pub fn report(
     let skipped = Skipped::with(&facts.skip_frames);
     let (mut processes, mut followed, mut paths) = (Vec::new(), Vec::new(), Vec::new());
     let (mut stuck, mut orders, mut contended) = (Vec::new(), Vec::new(), HashMap::new());
-    let (sites, joined) = (Sites::new(&record), Joined::of(&record));
+    let (sites, joined, mut units) = (Sites::new(&record), Joined::of(&record), Vec::new());
     let mut told = HashSet::new(); // The kernel's figures belong to a process's last image.
     for image in record.processes.iter().rev() {
         let mut stacks = Stacks::new(image, &joined, symbols, &skipped);
         let is_last = told.insert(image.pid);
         let of = parts(&record, image, (&facts, is_last), (&sites, &joined), &mut stacks);
         processes.push(of.process);
+        units.push(of.units);
         paths.push(of.path);
         followed.push(of.followed);
         stuck.push(of.deadlocks);
@@ -129,6 +130,8 @@ pub fn report(
     complete(&record, &mut processes, &contended, facts.wall_ns);
     let followed = followed.into_iter().rev().flatten().collect();
     number(&mut processes);
+    units.reverse();
+    threads::set_wanted(&mut processes, &record, &units);
     let deadlocks = deadlocks::numbered(stuck.into_iter().rev(), &processes);
     let lock_order = record.lock_order.then(|| order::joined(orders.into_iter().rev(), &processes));
     processes.extend(threads::unobserved(&facts, &told));
@@ -173,6 +176,8 @@ pub fn report(
 /// What one image gives to a report.
 struct Parts {
     process: Process,
+    /// The lock of each row.
+    units: Vec<u32>,
     path: path::Known,
     /// For each lock, the code to blame for its waiting after chains.
     followed: Vec<Vec<Blamed>>,
@@ -201,13 +206,13 @@ fn parts(
         deadlocks = deadlocks::deadlocks(record, image, wall_ns, &waits, stacks);
     }
     let order = record.lock_order.then(|| order::order(image, &rows.units, stacks));
-    let threads = threads::rows(record, image, facts, is_last, &rows, stacks);
+    let threads = threads::rows(record, image, facts, is_last, stacks);
     let hung = threads::hung(record, image, facts).filter(|_| is_last);
     let joins = joins::joins(record, image, facts, &logs, stacks);
-    let Rows { locks, followed, contended, .. } = rows;
+    let Rows { locks, followed, contended, units } = rows;
     let (pid, command) = (image.pid, image.command.clone());
     let process = Process { pid, command, locks, threads, joins, hung };
-    Parts { process, path, followed, deadlocks, order, contended }
+    Parts { process, units, path, followed, deadlocks, order, contended }
 }
 
 fn observer(record: &Record<'_>, cost_ns_per_pair: Option<f64>) -> Observer {
@@ -262,12 +267,6 @@ fn number(processes: &mut [Process]) {
             on.filter_map(|on| on.lock.as_mut()).for_each(|place| *place += first);
             lock.hung_behind.iter_mut().for_each(|head| head.lock += first);
         }
-        let wanted = process
-            .threads
-            .iter_mut()
-            .flat_map(|thread| [&mut thread.unfinished_lock, &mut thread.unfinished_object]);
-        let wanted = wanted.flatten();
-        wanted.for_each(|place| *place += first);
         first += process.locks.len() as u64;
     }
 }

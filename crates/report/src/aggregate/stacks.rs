@@ -44,8 +44,7 @@ impl<'a> Stacks<'a> {
 
     /// The process of the stack with this number, if what is asked about now is a lock that several share.
     pub(super) fn pid(&self, stack: u32) -> Option<u32> {
-        let home = self.joined.home(stack).filter(|_| self.is_shared)?;
-        Some(home.pid)
+        self.joined.pid(stack).filter(|_| self.is_shared)
     }
 
     /// The image that has the stack with this number: this one, or another that shares its locks.

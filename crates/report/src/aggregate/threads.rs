@@ -1,6 +1,5 @@
 //! The threads of a run: the observer's figures at their end, completed by the kernel's.
 
-use super::locks::Rows;
 use super::stacks::Stacks;
 use crate::facts::Facts;
 use crate::run::{Hung, Process, Thread};
@@ -8,16 +7,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use uncontended_trace::reader::{ProcessRecord, Record, ThreadRecord};
 
 /// One row per thread of a process image. The kernel counts per process, so its figures, and threads that only it saw,
-/// belong to the last image. For now, a lock's number is its place among the rows.
+/// belong to the last image. What they wait for is not said yet ([`set_wanted`]).
 pub(super) fn rows(
     record: &Record<'_>,
     image: &ProcessRecord,
     facts: &Facts,
     last: bool,
-    rows: &Rows,
     stacks: &mut Stacks<'_>,
 ) -> Vec<Thread> {
-    let place: HashMap<u32, usize> = rows.units.iter().copied().zip(0..).collect();
     let mut threads: BTreeMap<u32, Thread> = BTreeMap::new();
     if last {
         let counted = facts.threads.iter().filter(|counted| counted.pid == image.pid);
@@ -32,16 +29,33 @@ pub(super) fn rows(
         thread.other_wait_ns = other_wait_ns(thread, unfinished_ns);
         thread.unfinished_wait_ns = Some(unfinished_ns).filter(|&ns| ns > 0);
         if let Some(wants) = seen.wants.filter(|_| unfinished_ns > 0) {
-            let row = place.get(&wants.lock).copied();
-            let is_lock = row.is_some_and(|row| rows.locks[row].is_held());
-            let number = row.map(|row| row as u64);
-            (thread.unfinished_lock, thread.unfinished_object) =
-                if is_lock { (number, None) } else { (None, number) };
             thread.unfinished_join = joined(image, wants.joined).map(|at| image.threads[at].tid);
             thread.unfinished_stack = stacks.frames(wants.stack);
         }
     }
     threads.into_values().collect()
+}
+
+/// Says which lock each thread waited for at the end: `units` are those of the rows of each process. A lock that
+/// processes share has its row in one of them.
+pub(super) fn set_wanted(processes: &mut [Process], record: &Record<'_>, units: &[Vec<u32>]) {
+    let rows = processes.iter().zip(units).flat_map(|(process, units)| {
+        units.iter().copied().zip(process.locks.iter().map(|lock| (lock.id, lock.is_held())))
+    });
+    let rows: HashMap<u32, (u64, bool)> = rows.collect();
+    for (process, image) in processes.iter_mut().zip(&record.processes) {
+        let wanted = image.threads.iter().filter_map(|seen| Some((seen.tid, seen.wants?.lock)));
+        let wanted: HashMap<u32, u32> = wanted.collect();
+        for thread in
+            process.threads.iter_mut().filter(|thread| thread.unfinished_wait_ns.is_some())
+        {
+            match wanted.get(&thread.tid).and_then(|lock| rows.get(lock)) {
+                Some(&(id, true)) => thread.unfinished_lock = Some(id),
+                Some(&(id, false)) => thread.unfinished_object = Some(id),
+                None => {}
+            }
+        }
+    }
 }
 
 /// That each thread of `image` that had not ended waited when the run did, if its process had not ended. A thread whose

@@ -1,10 +1,11 @@
-//! Files that a run writes at its end; they are opened before the program starts.
+//! Files that a command writes: those of a run are opened before the program starts.
 //!
 //! # Contract
-//! An unwritable file is reported before the program runs. An existing file keeps its content until the new content is
-//! written; a file created by [`Output::open`] is removed if nothing was ever written to it as a whole. `-` is standard
-//! output. A regular file is replaced as a whole, so who reads it while the program runs finds a whole report. What is
-//! written is under the name that was given, also if the file of that name was moved or deleted meanwhile.
+//! A file that cannot be opened is reported by [`Output::open`]. An existing file keeps its content until the new
+//! content is written; a file that we made is removed if nothing was ever written to it as a whole. `-` is standard
+//! output. A regular file is replaced as a whole, so who reads it meanwhile, after a crash or on a full disk finds a
+//! whole one. What is written is under the name that was given, also if the file of that name was moved or deleted
+//! meanwhile.
 
 use crate::files::{named, unless_closed, why};
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -13,11 +14,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use uncontended_decide::Failure;
 
-/// A file to write at the end.
+/// A file to write.
 #[derive(Debug)]
 pub(crate) struct Output {
     path: PathBuf,
-    /// None for standard output.
+    /// None for standard output, and before the file is opened.
     file: Option<File>,
     /// Whether we have made the file, and not filled it yet.
     untouched: bool,
@@ -27,24 +28,19 @@ pub(crate) struct Output {
 type Unwritten = (io::Error, &'static str);
 
 impl Output {
+    /// The file at `path`, which is opened when it is written.
+    pub(crate) fn at(path: &Path) -> Self {
+        Output { path: path.to_owned(), file: None, untouched: false }
+    }
+
     /// Opens `path` for writing.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        if path == Path::new("-") {
-            return Ok(Output { path: path.to_owned(), file: None, untouched: false });
-        }
-        match open(path) {
-            Ok((file, untouched)) => {
-                Ok(Output { path: path.to_owned(), file: Some(file), untouched })
-            }
-            Err(error) => Err(Failure::new(
-                format!(
-                    "{} cannot be written: {}; nothing was started",
-                    path.display(),
-                    why(&error)
-                ),
-                "name a file in a directory that exists and that you may write to",
-            )),
-        }
+        let mut output = Output::at(path);
+        output.find().map_err(|(error, remedy)| {
+            let (path, why) = (path.display(), why(&error));
+            Failure::new(format!("{path} cannot be written: {why}; nothing was started"), remedy)
+        })?;
+        Ok(output)
     }
 
     /// Writes the parts of `content`, in order, as the whole file, in place of what was written before.
@@ -58,29 +54,35 @@ impl Output {
             let state = if self.untouched { "no such file is left" } else { state };
             Failure::new(
                 format!("{} could not be written: {}", named(&self.path), why(&error)),
-                format!("{state}; nothing else is affected"),
+                state,
             )
         })
     }
 
-    /// Whether the file that is open is the one of that name.
+    fn is_stdout(&self) -> bool {
+        self.path == Path::new("-")
+    }
+
+    /// Whether the file of that name is open.
     fn is_there(&self) -> bool {
         let is = |file: Metadata, path: Metadata| {
             !file.is_file() || (file.dev(), file.ino()) == (path.dev(), path.ino())
         };
-        let open = self.file.as_ref().map(File::metadata);
-        open.is_none_or(|open| {
-            open.is_ok_and(|open| fs::metadata(&self.path).is_ok_and(|path| is(open, path)))
-        })
+        let open = self.file.as_ref().and_then(|file| file.metadata().ok());
+        open.is_some_and(|open| fs::metadata(&self.path).is_ok_and(|path| is(open, path)))
     }
 
-    /// Makes the file again that was moved or deleted.
+    /// Opens the file, or makes it again that was moved or deleted.
     fn find(&mut self) -> Result<(), Unwritten> {
-        if !self.is_there() {
-            let (file, untouched) = open(&self.path)
-                .map_err(|error| (error, "the file was moved or deleted meanwhile"))?;
-            (self.file, self.untouched) = (Some(file), untouched);
+        if self.is_stdout() || self.is_there() {
+            return Ok(());
         }
+        let state = match self.file {
+            Some(_) => "the file was moved or deleted meanwhile",
+            None => "name a file in a directory that exists and that you may write to",
+        };
+        let (file, untouched) = open(&self.path).map_err(|error| (error, state))?;
+        (self.file, self.untouched) = (Some(file), untouched);
         Ok(())
     }
 
@@ -121,10 +123,9 @@ impl Output {
 
     /// Writes the file where it is. A part of a report would be taken for one, so none is left in a file.
     fn rewrite(&mut self, content: &[&[u8]]) -> Result<(), Unwritten> {
-        const INCOMPLETE: &str = "it is incomplete";
         let Some(file) = &mut self.file else {
             let written = unless_closed(std::io::stdout().write_all(&content.concat()));
-            return written.map_err(|error| (error, INCOMPLETE));
+            return written.map_err(|error| (error, ""));
         };
         let is_file = file.metadata().is_ok_and(|facts| facts.is_file());
         let emptied = |file: &mut File| file.set_len(0).and_then(|()| file.rewind());
@@ -134,7 +135,7 @@ impl Output {
             .and_then(|()| file.flush());
         written.map_err(|error| match is_file && emptied(file).is_ok() {
             true => (error, "it is empty now"),
-            false => (error, INCOMPLETE),
+            false => (error, "it is incomplete"),
         })
     }
 }
