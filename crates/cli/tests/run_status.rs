@@ -259,6 +259,14 @@ fn flags_that_lead_nowhere_are_refused() {
     }
 }
 
+#[test]
+fn a_program_whose_name_begins_like_a_flag_needs_its_path() {
+    let output = unc_run(&[]).args(["-x", "1"]).output().unwrap();
+    let error = stderr(&output);
+    assert_eq!(status(&output), 125, "{error}");
+    assert!(error.contains("'-x' is not a program") && error.contains("(./-x)"), "{error}");
+}
+
 /// A shell that ignores the signals that ask it to end, and runs no other program.
 const STUBBORN: &str = "trap '' TERM INT; echo ready; while :; do read line < /dev/null; done";
 

@@ -1,5 +1,6 @@
 //! Long names, as people read them. Those of functions are without what is between angle brackets, then without
-//! parameters, then without the outer namespaces; those of variables, which stand within sentences and cells, without what they are in, then cut.
+//! parameters, then without the outer namespaces; those of variables, which stand within sentences and cells, without
+//! what they are in, then cut.
 //!
 //! # Contract
 //! A name of at most [`LONG`] columns, of a variable [`LONG_VARIABLE`], is left as it is. JSON and folded stacks have

@@ -83,6 +83,9 @@ fn that_there_is_no_finding_has_its_reason() {
     let turns = Lock { class: Class::Gate, kind: Kind::Barrier, ..work.clone() };
     let all = of(vec![work.clone(), turns]);
     assert!(reason(&all).starts_with("threads waited only for work, a turn or an event"));
+    let unknown = Lock { class: Class::Unknown, ..contended(&[901 * MS; 9], &[], &[]) };
+    let said = reason(&of(vec![work.clone(), unknown]));
+    assert!(said.starts_with("whether threads waited for each other, or for work"), "{said}");
     // What it was for is said if it took a fifth of the time, and the code is known that ended most of it.
     let waits = |total_ms: u64, share: f64| {
         let put = Blamed { kind: BlamedKind::Wake, ..blamed("put", total_ms * MS, share) };

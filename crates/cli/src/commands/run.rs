@@ -156,9 +156,19 @@ impl Arguments {
     }
 }
 
+/// Whether the command came after `--`; an unknown flag before it would be its first word.
+fn is_after_dashes(arguments: &Arguments) -> bool {
+    let has_own = arguments.command.iter().any(|word| word == "--");
+    !has_own && std::env::args_os().any(|typed| typed == "--")
+}
+
 /// Without this check, the parser would take an unknown flag for the program's name.
 fn refuse_flag(arguments: &Arguments) -> Result<(), Refusal> {
     match &arguments.command[0].to_string_lossy() {
+        word if word.starts_with('-') && is_after_dashes(arguments) => {
+            let remedy = "give its path (./-x) if its name begins so; flags of unc go before `--`";
+            Err(Failure::new(format!("'{word}' is not a program"), remedy).into())
+        }
         flag if flag.starts_with('-') => {
             let known = Arguments::augment_args(clap::Command::new("run"));
             let known = known.get_arguments().filter_map(|argument| argument.get_long());

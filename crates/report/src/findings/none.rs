@@ -2,6 +2,7 @@
 
 use super::{HEAVY_NS, MATERIAL_SHARE, MOSTLY};
 use crate::aggregate::scripts::has_own_locks;
+use crate::aggregate::sum;
 use crate::rows::code_in;
 use crate::run::{Class, Kind, Lock, RunReport};
 use crate::terminal::shown;
@@ -48,6 +49,9 @@ pub fn none(report: &RunReport) -> String {
             "the waits that are seen are for work, a turn or an event; locks of this language's runtime are not among them \
              (Coverage){work}{unseen}"
         ),
+        None if is_mostly_unknown(&waited) => format!(
+            "whether threads waited for each other, or for work or an event, was not seen (Culprits){work}{unseen}"
+        ),
         None => format!(
             "threads waited only for work, a turn or an event, which is often as intended{work}{unseen}"
         ),
@@ -69,6 +73,14 @@ pub fn none(report: &RunReport) -> String {
             )
         }
     }
+}
+
+/// Whether most of the waiting is of unknown class.
+fn is_mostly_unknown(waited: &[(&Lock, u64, u64)]) -> bool {
+    let sum = |of: &[(&Lock, u64, u64)]| sum(of.iter().map(|&(_, ns, _)| ns));
+    let unknown: Vec<_> =
+        waited.iter().filter(|(lock, ..)| lock.class == Class::Unknown).copied().collect();
+    sum(&unknown) > sum(waited) / 2
 }
 
 /// What the run could gain at the first culprit, if that is known.
