@@ -25,7 +25,7 @@ pub const TERMS: &[Group] = &[
             ("total", "the waiting that it caused, summed over the threads that waited"),
             (
                 "where",
-                "the code that held the lock or, if it stood idle, the lock's own place; waiting for a CPU has no line, but a sentence below",
+                "the code that held the lock or, if it stood idle, the code that waited the most; waiting for a CPU has no line, but a sentence below",
             ),
             ("what", "what that code did (next)"),
         ],

@@ -365,7 +365,7 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
             Some(own) => format!("{} ← {}", rows::code(frame), rows::code(own)),
             None => rows::code_in(frame, Some(&culprit.stack)),
         },
-        (None, BlamedKind::Idle) => lock.map_or_else(|| "–".to_owned(), rows::place),
+        (None, BlamedKind::Idle) => lock.map_or_else(|| "–".to_owned(), waited_for),
         (None, BlamedKind::Hold | BlamedKind::Wake) => "code not recorded".to_owned(),
     };
     let locks = rows_of(report, &culprit.locks);
@@ -386,6 +386,13 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
         },
     };
     [place, what]
+}
+
+/// The code that waited the most for a lock, else the lock's own place: no code holds a lock that stands idle.
+fn waited_for(lock: &Lock) -> String {
+    let most = lock.waited_in.first();
+    let code = most.and_then(|at| Some(rows::code_in(at.site.as_ref()?, Some(&at.stack))));
+    code.unwrap_or_else(|| rows::place(lock))
 }
 
 /// The rows that it holds, and those whose holders waited for it meanwhile.
