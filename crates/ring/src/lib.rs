@@ -13,6 +13,10 @@
 //! side is dropped (by a panic, too), the others learn of it: values already pushed can still be popped, then comes
 //! `Closed`.
 //!
+//! Calls have one convention over all rings. `push`, `pop`, `read` and `claim` try once, and say why they failed. With
+//! `_wait`, they sleep until they succeed or never can; what is then the only reason is `None`, or the value back. With
+//! `_deadline` and `_timeout`, they give up, and say why. With `_async` (a feature), they are for tasks.
+//!
 //! Rings never sleep. After each change that a side may wait for, they call a [`notifier`]: [`Silent`] for sides that
 //! poll, [`Sleepers`](uncontended_wait::Sleepers) for sides that sleep, [`Joint`](notifier::Joint) for a consumer that
 //! waits for several rings.
@@ -30,6 +34,7 @@ pub mod broadcast;
 mod error;
 #[cfg(not(unc_model))]
 mod given;
+pub mod iter;
 pub mod lanes;
 pub mod lossy;
 pub mod mpsc;

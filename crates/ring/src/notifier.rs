@@ -155,9 +155,11 @@ impl Sleeping for Sleepers {
 /// [`Sleepers`] that several rings notify, so that one thread waits for whichever has a value first. A clone is the
 /// same sleepers.
 ///
-/// Pass it to the rings' constructors, as [`spsc::blocking_at`](crate::spsc::blocking_at), and wait by
+/// Pass it to the rings' constructors, [`spsc::blocking_at`](crate::spsc::blocking_at) and
+/// [`mpsc::blocking_at`](crate::mpsc::blocking_at), and wait by
 /// [`Sleepers::sleep_until`], or until a deadline. The closure asks the rings in an order of its own, and so decides
-/// which comes first. A push into any of them, and the departure of a producer, wakes it.
+/// which comes first. A push into any of them, and the departure of a producer, wakes it. For anything else (an event
+/// count, a flag), publish it, then call [`Sleepers::wake`].
 ///
 /// ```
 /// use uncontended_ring::{notifier::Joint, spsc};

@@ -64,6 +64,7 @@
 #[allow(unsafe_code)]
 pub mod c;
 
+pub use uncontended_atomic::CachePadded;
 pub use uncontended_fence as fence;
 #[cfg(feature = "model")]
 pub use uncontended_model as model;

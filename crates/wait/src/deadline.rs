@@ -53,6 +53,19 @@ impl Deadline {
     }
 }
 
+impl From<std::time::Instant> for Deadline {
+    /// The same point in time; one that has passed stays passed.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// let soon = uncontended_wait::Deadline::from(Instant::now() + Duration::from_secs(1));
+    /// assert!(!soon.has_passed() && soon.remaining() <= Duration::from_secs(1));
+    /// ```
+    fn from(instant: std::time::Instant) -> Deadline {
+        Deadline::after(instant.saturating_duration_since(std::time::Instant::now()))
+    }
+}
+
 /// The current time. Under the checker time stands still; a wait with a deadline may end by itself whenever it sleeps.
 pub(crate) fn now_ns() -> u64 {
     if cfg!(unc_model) { 1 } else { uncontended_sys::clock::monotonic_ns() }

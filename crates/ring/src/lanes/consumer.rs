@@ -3,6 +3,7 @@
 use crate::notifier::{Notifier, Silent, Sleeping};
 use crate::{PopError, spsc};
 use std::fmt;
+use std::time::Duration;
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_atomic::{Arc, AtomicUsize};
 use uncontended_wait::Deadline;
@@ -100,6 +101,16 @@ impl<T, N: Notifier> Consumer<T, N> {
         }
     }
 
+    /// How many values are in the lanes; others may change that at once.
+    pub fn len(&self) -> usize {
+        self.lanes.iter().map(spsc::Consumer::len).sum()
+    }
+
+    /// Whether there is none; others may change that at once.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The capacity of a lane, in values.
     pub fn capacity(&self) -> usize {
         self.lanes[0].capacity()
@@ -131,6 +142,14 @@ impl<T, N: Sleeping + Clone> Consumer<T, N> {
             }
             done => done,
         }
+    }
+
+    /// Like [`pop_wait`](Self::pop_wait), but gives up after `time`.
+    ///
+    /// # Errors
+    /// As for [`pop_deadline`](Self::pop_deadline).
+    pub fn pop_timeout(&mut self, time: Duration) -> Result<T, PopError> {
+        self.pop_deadline(Deadline::after(time))
     }
 
     /// Sleeps until there is a value, or there never will be one.

@@ -4,6 +4,7 @@ use super::Free;
 use crate::notifier::{Notifier, Silent, Sleeping};
 use crate::{PushError, spsc};
 use std::fmt;
+use std::time::Duration;
 use uncontended_atomic::Arc;
 use uncontended_wait::Deadline;
 
@@ -64,6 +65,16 @@ impl<T, N: Notifier> Producer<T, N> {
         self.lane().room()
     }
 
+    /// How many values are in the lane; others may change that at once.
+    pub fn len(&self) -> usize {
+        self.lane.as_ref().map_or(0, spsc::Producer::len)
+    }
+
+    /// Whether there is none; others may change that at once.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The capacity of the lane, in values.
     pub fn capacity(&self) -> usize {
         self.lane.as_ref().map_or(0, spsc::Producer::capacity)
@@ -92,6 +103,14 @@ impl<T, N: Sleeping> Producer<T, N> {
     #[inline(always)]
     pub fn push_deadline(&mut self, value: T, deadline: Deadline) -> Result<(), PushError<T>> {
         self.lane().push_deadline(value, deadline)
+    }
+
+    /// Like [`push_wait`](Self::push_wait), but gives up after `time`.
+    ///
+    /// # Errors
+    /// As for [`push_deadline`](Self::push_deadline).
+    pub fn push_timeout(&mut self, value: T, time: Duration) -> Result<(), PushError<T>> {
+        self.push_deadline(value, Deadline::after(time))
     }
 }
 

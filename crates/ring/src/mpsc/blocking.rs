@@ -1,9 +1,10 @@
 //! Sides that sleep. A pop wakes one of the producers that wait for one slot, and all that wait for several.
 
 use super::{Consumer, Producer, Sides, ring_at};
-use crate::notifier::sleep;
+use crate::notifier::{Joint, Sleeping, sleep};
 use crate::position::Position;
 use crate::{CapacityError, ClaimError, PopError, PushError};
+use std::time::Duration;
 use uncontended_wait::{Deadline, Sleepers};
 
 /// Makes a ring for at most `capacity` values whose sides may sleep.
@@ -26,10 +27,19 @@ use uncontended_wait::{Deadline, Sleepers};
 /// # Errors
 /// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
 pub fn blocking<T>(capacity: usize) -> Result<Sides<T, Sleepers>, CapacityError> {
-    ring_at(capacity, Position::new(0))
+    ring_at(capacity, Position::new(0), Sleepers::new())
 }
 
-impl<T> Producer<T, Sleepers> {
+/// The same for a consumer that also waits for other rings: pushes, and the departure of the last producer, notify
+/// `joint`.
+///
+/// # Errors
+/// As for [`blocking`].
+pub fn blocking_at<T>(capacity: usize, joint: &Joint) -> Result<Sides<T, Joint>, CapacityError> {
+    ring_at(capacity, Position::new(0), joint.clone())
+}
+
+impl<T, N: Sleeping> Producer<T, N> {
     /// Pushes `value`. Sleeps until there is room for it.
     ///
     /// # Errors
@@ -52,6 +62,14 @@ impl<T> Producer<T, Sleepers> {
             }
             self.wait_for_room(1, deadline);
         }
+    }
+
+    /// Like [`push_wait`](Self::push_wait), but gives up after `time`.
+    ///
+    /// # Errors
+    /// As for [`push_deadline`](Self::push_deadline).
+    pub fn push_timeout(&mut self, value: T, time: Duration) -> Result<(), PushError<T>> {
+        self.push_deadline(value, Deadline::after(time))
     }
 
     /// Like [`push_all`](Producer::push_all), but sleeps until there is room for all, or gives up at `deadline`.
@@ -79,11 +97,13 @@ impl<T> Producer<T, Sleepers> {
         let look = |side: &mut Self| side.has_room(count).then_some(());
         // If the deadline passed, the caller's next try returns the reason.
         // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `mpsc`).
-        let _ = unsafe { sleep(self, |side| side.ring.room.notifier(count), look, deadline) };
+        let _ = unsafe {
+            sleep(self, |side| side.ring.room.notifier(count).sleepers(), look, deadline)
+        };
     }
 }
 
-impl<T> Consumer<T, Sleepers> {
+impl<T, N: Sleeping> Consumer<T, N> {
     /// Pops the oldest value. Sleeps until there is one. `None`: there will never be one.
     #[inline(always)]
     pub fn pop_wait(&mut self) -> Option<T> {
@@ -105,6 +125,14 @@ impl<T> Consumer<T, Sleepers> {
         }
     }
 
+    /// Like [`pop_wait`](Self::pop_wait), but gives up after `time`.
+    ///
+    /// # Errors
+    /// As for [`pop_deadline`](Self::pop_deadline).
+    pub fn pop_timeout(&mut self, time: Duration) -> Result<T, PopError> {
+        self.pop_deadline(Deadline::after(time))
+    }
+
     /// Sleeps until there is a value, or there never will be one.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
@@ -112,13 +140,13 @@ impl<T> Consumer<T, Sleepers> {
         let look = |side: &mut Self| side.has_values().then_some(());
         // If the deadline passed, the caller's next try returns the reason.
         // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `mpsc`).
-        let _ = unsafe { sleep(self, |side| &side.ring.values, look, deadline) };
+        let _ = unsafe { sleep(self, |side| side.ring.values.sleepers(), look, deadline) };
     }
 }
 
 // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `mpsc`).
 #[cfg(feature = "async")]
-unsafe impl<T, N: crate::notifier::Sleeping> crate::tasks::Drain for Producer<T, N> {
+unsafe impl<T, N: Sleeping> crate::tasks::Drain for Producer<T, N> {
     type Item = T;
 
     fn sleepers(&self) -> &Sleepers {
@@ -132,7 +160,7 @@ unsafe impl<T, N: crate::notifier::Sleeping> crate::tasks::Drain for Producer<T,
 
 // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `mpsc`).
 #[cfg(feature = "async")]
-unsafe impl<T, N: crate::notifier::Sleeping> crate::tasks::Source for Consumer<T, N> {
+unsafe impl<T, N: Sleeping> crate::tasks::Source for Consumer<T, N> {
     type Item = T;
 
     fn sleepers(&self) -> &Sleepers {

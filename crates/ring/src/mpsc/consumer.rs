@@ -159,6 +159,17 @@ impl<T, N: Notifier> Consumer<T, N> {
         self.find() != Err(PopError::Empty)
     }
 
+    /// How many values are in the ring, with those that are being pushed; others may change that at once.
+    pub fn len(&self) -> usize {
+        let tail = self.ring.tail.load(Relaxed).position();
+        tail.since(self.head) as usize
+    }
+
+    /// Whether there is none; others may change that at once.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The capacity, in values.
     pub fn capacity(&self) -> usize {
         self.ring.capacity as usize

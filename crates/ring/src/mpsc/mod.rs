@@ -44,7 +44,7 @@ mod producer;
 #[cfg(all(test, not(unc_model)))]
 mod tests;
 
-pub use self::blocking::blocking;
+pub use self::blocking::{blocking, blocking_at};
 pub use self::consumer::Consumer;
 pub use self::producer::Producer;
 
@@ -75,7 +75,7 @@ pub type Sides<T, N = Silent> = (Producer<T, N>, Consumer<T, N>);
 /// # Errors
 /// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
 pub fn ring<T>(capacity: usize) -> Result<Sides<T>, CapacityError> {
-    ring_at(capacity, Position::new(0))
+    ring_at(capacity, Position::new(0), Silent)
 }
 
 /// The state that all sides share.
@@ -121,14 +121,18 @@ struct Sequenced<T> {
     slot: Slot<T>,
 }
 
-/// Makes a ring whose first value is at `start`.
-fn ring_at<T, N: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, N>, CapacityError> {
+/// Makes a ring whose first value is at `start`, and whose pushes notify `values`.
+fn ring_at<T, N: Notifier>(
+    capacity: usize,
+    start: Position,
+    values: N,
+) -> Result<Sides<T, N>, CapacityError> {
     // Nothing is published: the first value in each slot has a sequence of at least `start + 1`.
     let empty = |_| Sequenced { sequence: Cursor::new("sequence", start), slot: Slot::new() };
     let ring = Arc::new(Ring {
         tail: CachePadded::new(Cursor::new("tail", start)),
         head: CachePadded::new(Cursor::new("head", start)),
-        values: CachePadded::new(Listeners::default()),
+        values: CachePadded::new(Listeners::at(values)),
         room: CachePadded::new(Room::default()),
         producers: AtomicUsize::new(1).named("producers"),
         end: Cursor::new("end", start),

@@ -156,6 +156,19 @@ impl<T, N: Notifier> Producer<T, N> {
         head.is_gone() || self.is_closed() || !tail.plus(count).is_after(self.limit)
     }
 
+    /// How many values are in the ring, with those that are being pushed; others may change that at once.
+    pub fn len(&self) -> usize {
+        let head = self.ring.head.load(Relaxed).position();
+        // The consumer may have moved on since.
+        let tail = self.ring.tail.load(Relaxed).position();
+        tail.since(head).min(self.ring.capacity) as usize
+    }
+
+    /// Whether there is none; others may change that at once.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The capacity, in values.
     pub fn capacity(&self) -> usize {
         self.ring.capacity as usize

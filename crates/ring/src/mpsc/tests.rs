@@ -11,11 +11,11 @@ use uncontended_wait::{Deadline, Sleepers};
 const STARTS: [u64; 3] = [0, (1 << 63) - 1, (1 << 63) - 3];
 
 fn small<T>(capacity: usize, start: u64) -> Sides<T> {
-    ring_at(capacity, Position::new(start)).unwrap()
+    ring_at(capacity, Position::new(start), Default::default()).unwrap()
 }
 
 fn sleeping<T>(capacity: usize, start: u64) -> Sides<T, Sleepers> {
-    ring_at(capacity, Position::new(start)).unwrap()
+    ring_at(capacity, Position::new(start), Default::default()).unwrap()
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::notifier::wait;
 use crate::notifier::{Joint, Sleeping, sleep};
 use crate::position::Position;
 use crate::{CapacityError, ClaimError, PopError, PushError};
+use std::time::Duration;
 use uncontended_wait::{Deadline, Sleepers};
 
 /// Makes a ring for at most `capacity` values whose sides may sleep.
@@ -65,6 +66,14 @@ impl<T, N: Sleeping> Producer<T, N> {
             self.wait_for_room(1, deadline);
         }
         self.push(value)
+    }
+
+    /// Like [`push_wait`](Self::push_wait), but gives up after `time`.
+    ///
+    /// # Errors
+    /// As for [`push_deadline`](Self::push_deadline).
+    pub fn push_timeout(&mut self, value: T, time: Duration) -> Result<(), PushError<T>> {
+        self.push_deadline(value, Deadline::after(time))
     }
 
     /// Claims room for exactly `count` values. Sleeps until there is enough.
@@ -190,6 +199,14 @@ impl<T, N: Sleeping> Consumer<T, N> {
             self.wait_for_values(deadline);
         }
         self.pop()
+    }
+
+    /// Like [`pop_wait`](Self::pop_wait), but gives up after `time`.
+    ///
+    /// # Errors
+    /// As for [`pop_deadline`](Self::pop_deadline).
+    pub fn pop_timeout(&mut self, time: Duration) -> Result<T, PopError> {
+        self.pop_deadline(Deadline::after(time))
     }
 
     /// Like [`pop_slice`](Consumer::pop_slice), but sleeps until there is a value. Returns 0 if there will never be

@@ -240,6 +240,17 @@ impl<T, N: Notifier> Consumer<T, N> {
         self.seen.since(self.head).min(self.place.capacity) as usize
     }
 
+    /// How many values are in the ring; others may change that at once.
+    pub fn len(&self) -> usize {
+        let tail = self.control().tail.load(Relaxed).position();
+        tail.since(self.head).min(self.place.capacity) as usize
+    }
+
+    /// Whether there is none; others may change that at once.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The capacity, in values.
     pub fn capacity(&self) -> usize {
         self.place.capacity as usize

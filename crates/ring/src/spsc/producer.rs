@@ -6,7 +6,7 @@ use crate::position::{Mark, Position};
 use crate::slots::{Run, Slot};
 use crate::{ClaimError, PushError};
 use std::fmt;
-use uncontended_atomic::Ordering::{Acquire, Release};
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// The producer: the side that pushes.
 ///
@@ -214,6 +214,17 @@ impl<T, N: Notifier> Producer<T, N> {
         self.look();
         // A faulty consumer in another process may have written anything: at most all slots.
         self.limit.since(self.tail).min(self.place.capacity) as usize
+    }
+
+    /// How many values are in the ring; others may change that at once.
+    pub fn len(&self) -> usize {
+        let head = self.control().head.load(Relaxed).position();
+        self.tail.since(head).min(self.place.capacity) as usize
+    }
+
+    /// Whether there is none; others may change that at once.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// The capacity, in values.
