@@ -133,6 +133,16 @@ fn threads_that_wait_for_what_never_comes() {
     }
 }
 
+/// The taker of an event does not hold the semaphore: before its first post, no thread is accused.
+#[test]
+fn no_thread_holds_a_semaphore_that_was_never_posted() {
+    for mode in ["self", "several", "shared"] {
+        let report = check_with("event_semaphore", &[mode], 128 + 9);
+        assert!(report["deadlocks"].is_null() && texts(&report).is_empty(), "{mode}: {report:#}");
+    }
+    check_with("event_semaphore", &["timed"], 0);
+}
+
 #[test]
 fn rare_hold() {
     let report = check_with("rare_hold", &[], 0);
