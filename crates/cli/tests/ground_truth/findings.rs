@@ -74,6 +74,15 @@ fn a_thread_that_dies_with_a_lock_is_named() {
     assert!(text.contains("threads died while they held it, 1 time, and "), "{texts:#?}");
 }
 
+/// Neither is the waiting said to be unfair where the dead one's hold was far longer than all others.
+#[test]
+fn the_heirs_of_a_dead_thread_are_not_passed_over() {
+    let report = check_with("blame_dies", &["short"], 0);
+    let texts = texts(&report);
+    let [text] = texts[..] else { panic!("{texts:#?}") };
+    assert!(text.contains("died while they held it, 1 time"), "{texts:#?}");
+}
+
 /// What no thread holds is named by the code that ended the waits.
 #[test]
 fn the_last_to_arrive_is_named() {

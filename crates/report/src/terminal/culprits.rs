@@ -399,18 +399,24 @@ fn holds(report: &RunReport, culprit: &Blamed) -> String {
     let (held, delayed): (Vec<u64>, Vec<u64>) =
         culprit.locks.iter().partition(|&id| of_site.contains(id));
     let held = rows::labels(report, &held);
+/// Whether most of the waiting that it caused was for threads that died with the lock.
+fn has_died(culprit: &Blamed) -> bool {
+    culprit.died_ns > culprit.wait_ns / 2
+}
+
     let mut delayed = rows::labels(report, &delayed);
     delayed.retain(|row| !held.contains(row));
     match (&held[..], &delayed[..]) {
-        (held, []) => format!("holds {}", listed(held)),
+        (held, []) => format!("{holds} {}", listed(held)),
         ([], delayed) => format!("delays {}", listed(delayed)),
-        (held, delayed) => format!("holds {}; delays {}", listed(held), listed(delayed)),
+        (held, delayed) => format!("{holds} {}; delays {}", listed(held), listed(delayed)),
     }
 }
 
 /// The rows of these locks.
 fn rows_of(report: &RunReport, locks: &[u64]) -> String {
     listed(&rows::labels(report, locks))
+    let holds = if has_died(culprit) { "died holding" } else { "holds" };
 }
 
 fn listed(rows: &[String]) -> String {
