@@ -152,6 +152,16 @@ fn no_thread_holds_a_semaphore_that_was_never_posted() {
     check_with("event_semaphore", &["timed"], 0);
 }
 
+/// Waits that did not end count, too: the code that held the lock is to blame, or the head of the chain.
+#[test]
+fn a_lock_that_is_held_to_the_end() {
+    for mode in ["once", "after", "chain"] {
+        let report = check_with("held_to_the_end", &[mode], 0);
+        let none = &report["findings"];
+        assert_eq!(none.as_array().map(Vec::len), Some(0), "{mode}: {none:#}");
+    }
+}
+
 #[test]
 fn rare_hold() {
     let report = check_with("rare_hold", &[], 0);

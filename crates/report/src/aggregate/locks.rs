@@ -324,9 +324,12 @@ impl Scale<'_> {
             return (division, nature);
         }
         let mut division = match total_ns {
-            0 => Division::default(),
+            0 if lock.waiting.is_empty() => Division::default(),
             _ => self.divide(cells, kinds, total_ns, sites, stacks),
         };
+        if total_ns == 0 && division.held_by.is_empty() && division.ended_by.is_empty() {
+            division.blame = None;
+        }
         if let Some(blame) = division.blame.as_mut().filter(|_| self.is_apart) {
             // Another process may have held it while it seemed free.
             blame.unknown_ns = blame.unknown_ns.saturating_add(std::mem::take(&mut blame.idle_ns));
@@ -518,11 +521,11 @@ struct Meaning {
     owner: bool,
     /// It is the sum over many locks.
     is_many: bool,
+    /// It is a semaphore that was taken, and that no thread has posted: it may be a lock or a signal.
+    is_open: bool,
 }
 
 impl Meaning {
-    /// It is a semaphore that was taken, and that no thread has posted: it may be a lock or a signal.
-    is_open: bool,
     /// Without what only other processes could tell, if they may use the lock too.
     fn known(self, is_apart: bool) -> Self {
         let is_known = !is_apart;
