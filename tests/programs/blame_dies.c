@@ -1,5 +1,7 @@
 /* A thread dies holding a robust mutex: what the others waited for it is in its hold. Then a recursive one: its hold is
- * that of the outermost acquisition. */
+ * that of the outermost acquisition.
+ *
+ * short: several threads wait for the one that dies, and all other holds are short. */
 #include "truth.h"
 
 enum { HOLD_MS = 40 };
@@ -41,11 +43,50 @@ NOINLINE static void hold_outermost(void) {
     __asm__ volatile("");
 }
 
-int main(void) {
+enum { HEIRS = 3, TIMES = 100, LONG_MS = 200 };
+static _Atomic int is_held;
+
+NOINLINE static void *die_late(void *unused) {
+    pthread_mutex_lock(&robust);
+    is_held = 1;
+    nap_ms(LONG_MS);
+    return unused;
+}
+
+NOINLINE static void inherit(void) {
+    int result = pthread_mutex_lock(&robust);
+    if (result == EOWNERDEAD) REQUIRE(pthread_mutex_consistent(&robust) == 0);
+    else REQUIRE(result == 0);
+    pthread_mutex_unlock(&robust);
+    __asm__ volatile("");
+}
+
+static void *heirs(void *unused) {
+    while (!is_held) nap_ms(1);
+    for (int i = 0; i < TIMES; i++) {
+        inherit();
+        nap_ms(1);
+    }
+    return unused;
+}
+
+static int short_holds(void) {
+    pthread_t of[HEIRS], dies = start(die_late, NULL);
+    for (int i = 0; i < HEIRS; i++) of[i] = start(heirs, NULL);
+    for (int i = 0; i < HEIRS; i++) pthread_join(of[i], NULL);
+    pthread_join(dies, NULL);
+    expect("mutex", &robust, "owner_died = 1");
+    expect("mutex", &robust, "held_by.0.site.function = die_late");
+    expect("mutex", &robust, "hold_ns.max >= %lld", LONG_MS * MS);
+    return 0;
+}
+
+int main(int argc, char **argv) {
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
     pthread_mutex_init(&robust, &attributes);
+    if (argc > 1 && strcmp(argv[1], "short") == 0) return short_holds();
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&recursive, &attributes);
@@ -60,6 +101,8 @@ int main(void) {
     expect("mutex", &robust, "held_by(die) >= %lld", HOLD_MS * MS);
     expect("mutex", &robust, "owner_died = 1");
     expect("mutex", &robust, "held_by.0.died_ns >= %lld", HOLD_MS * MS);
+    expect("mutex", &robust, "hold_ns.count = 1");
+    expect("mutex", &robust, "hold_ns.max >= %lld", HOLD_MS * MS);
     expect("mutex", &recursive, "held_by.0.died_ns = null");
     expect("mutex", &recursive, "held_by.0.site.function = hold_outermost");
     expect("mutex", &recursive, "held_by.0.wait_ns >= %lld", HOLD_MS * MS);

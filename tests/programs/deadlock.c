@@ -123,7 +123,8 @@ static void *jumps(void *number) {
     return NULL;
 }
 
-/* Semaphores as locks; or one that the first thread posted before, as a signal. */
+/* Semaphores as locks, which a thread that took them has given back before; as events, which no thread has posted; or one
+ * that another thread posted, as a signal. */
 static sem_t semaphores[2];
 
 NOINLINE static void take_semaphore(uintptr_t n) { sem_wait(&semaphores[n]); __asm__ volatile(""); }
@@ -190,8 +191,14 @@ int main(int argc, char **argv) {
         pthread_rwlock_init(&rwlocks[0], &attributes);
         start(reads_twice, (void *)0);
         start(writes, (void *)1);
-    } else if (strcmp(mode, "semaphores") == 0 || strcmp(mode, "signals") == 0 || strcmp(mode, "sometimes") == 0) {
-        for (int n = 0; n < 2; n++) sem_init(&semaphores[n], 0, 1);
+    } else if (strcmp(mode, "semaphores") == 0 || strcmp(mode, "signals") == 0 || strcmp(mode, "sometimes") == 0 ||
+               strcmp(mode, "events") == 0) {
+        for (int n = 0; n < 2; n++) {
+            sem_init(&semaphores[n], 0, 1);
+            if (mode[0] == 'e') continue;
+            take_semaphore(n);
+            sem_post(&semaphores[n]);
+        }
         if (mode[1] == 'i') {
             take_semaphore(1);
             pthread_join(start(posts, NULL), NULL);
@@ -220,7 +227,8 @@ int main(int argc, char **argv) {
     nap_ms(2 * LONG_MS);
     if (strstr(mode, "read") != NULL || strcmp(mode, "upgrade") == 0)
         expect("rwlock-read", &rwlocks[0], "acquisitions = 1");
-    else if (mode[0] == 's' && mode[2] != 'l') expect("semaphore", &semaphores[0], "acquisitions = 1");
+    else if (mode[0] == 's' && mode[2] != 'l') expect("semaphore", &semaphores[0], "acquisitions = 2");
+    else if (mode[0] == 'e') expect("semaphore", &semaphores[0], "acquisitions = 1");
     else expect("mutex", &mutexes[0], "acquisitions = 1");
     raise(SIGKILL);
     return 0;

@@ -63,6 +63,7 @@ int main(void) {
     expect("mutex", &s->mutex, "held_by.0.pids.1 = null");
     expect("mutex", &s->mutex, "held_by(hold_until_killed) >= %lld", (long long)(2 * (killed - asleep)));
     expect("mutex", &s->mutex, "owner_died = 1");
+    expect("mutex", &s->mutex, "hold_ns.max >= %lld", (long long)(killed - asleep));
     /* What remains is the time after its death. */
     expect("mutex", &s->mutex, "blame.unknown_ns <= %lld", (long long)(2 * (last - killed) + MS));
     return 0;

@@ -436,7 +436,7 @@ fn deadlock_of_a_reader_and_a_writer() {
 
 #[test]
 fn no_deadlocks() {
-    for mode in ["recovers", "jumps", "waits", "signals"] {
+    for mode in ["recovers", "jumps", "waits", "signals", "events"] {
         assert_eq!(deadlock(mode), None, "{mode}");
     }
 }

@@ -15,7 +15,7 @@
 //! with more waiting than the least of them takes its place. `Lock::began` is when the hold began that the last release
 //! with a timestamp ended.
 //! # Invariants
-//! I1: only its own thread writes a cell and its list.
+//! I1: only its own thread writes a cell and its list. After it has died with the lock, the heir writes the cell.
 //! I2: no piece of a wait is booked twice. A releaser stores its time in `Lock::wanted_at` before it reads the list; a
 //!     waiter that gives up leaves the list before it reads `wanted_at`. So at least one sees the other; if both do,
 //!     the piece stays unknown.
@@ -26,6 +26,7 @@ use crate::chain::{self, Part, PassedOn};
 use crate::counter::add;
 pub use crate::free::{Free, close};
 use crate::given_up;
+use crate::holds;
 use crate::list::{self, CLAIMED};
 use crate::site::{Recorder, Row};
 use crate::stacks;
@@ -34,6 +35,7 @@ use uncontended_atomic::Ordering::{Relaxed, SeqCst};
 use uncontended_trace::layout::{
     Caused, Cell, DIED, Lock, SITES, WAITED, WAITED_SITES, WaiterList,
 };
+use uncontended_trace::setup::Holds;
 
 /// What one hold cost the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -89,7 +91,7 @@ pub fn caused_by_owner(recorder: &Recorder, lock: &Lock, now: u64) -> Option<Sha
 }
 
 /// The thread of `row` has taken the lock at `now` from one that died with it, and is in the waiter list. It books what
-/// that one's hold cost all waiters. The thread must be marked as recording.
+/// that one's hold cost all waiters, and ends it in that one's cell. The thread must be marked as recording.
 pub(crate) fn died(recorder: &Recorder, row: Row, now: u64) {
     let Row { cell, lock } = row;
     // SeqCst: keeps this store before the loads of the list's slots in `divided` (I2).
@@ -99,6 +101,10 @@ pub(crate) fn died(recorder: &Recorder, row: Row, now: u64) {
     if let Some(share) = caused_by_owner(recorder, lock, now) {
         book(recorder, cell, share);
         book(recorder, cell, Share { passed_to: DIED, ..share });
+        if recorder.holds != Holds::None {
+            let owner: &Cell = recorder.arena.at(lock.owner.load(Relaxed));
+            holds::add(owner, now);
+        }
     }
 }
 

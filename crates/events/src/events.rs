@@ -377,7 +377,8 @@ impl<S: Site> Blocked<S> {
         let others = wait.give_up(at.recorder(), row.lock);
         if let Some(piece) = blame::last_piece(at.recorder(), row.lock, arrival, now) {
             blame::book(at.recorder(), row.cell, piece);
-            chain::waited_for(at.recorder(), piece.until(now));
+            let for_holder = piece.until(now).filter(|_| passing::has_holders(row.lock));
+            chain::waited_for(at.recorder(), for_holder);
         }
         let free_now = if release != 0 { now.saturating_sub(release) } else { 0 };
         let free = free.since(row.lock, free_now).min(now.saturating_sub(arrival));

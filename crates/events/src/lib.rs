@@ -26,6 +26,7 @@ pub mod events;
 mod free;
 pub mod generations;
 mod given_up;
+mod holds;
 mod list;
 pub mod log;
 pub mod maps;

@@ -204,3 +204,17 @@ fn waited(recorder: &Recorder, cell: &Cell) -> Option<&'static Cold> {
     let cold = cell.cold.load(Relaxed);
     (cold != 0).then(|| recorder.arena.at(cold))
 }
+
+/// A thread that has taken the semaphore is about to post it.
+#[inline(always)]
+pub fn gives_back(lock: &Lock) {
+    if lock.passing.load(Relaxed) & passing::BACK == 0 {
+        lock.passing.fetch_or(passing::BACK, Relaxed);
+    }
+}
+
+/// Whether a thread that took the lock has it until it gives it back: of a semaphore, once it is known to be a lock.
+pub(crate) fn has_holders(lock: &Lock) -> bool {
+    let is_back = || lock.passing.load(Relaxed) & passing::BACK != 0;
+    lock.kind.load(Relaxed) != kind::SEMAPHORE || lock.crossed.load(Relaxed) == 0 && is_back()
+}

@@ -6,8 +6,8 @@
 //! `tests/events.rs`, `tests/blame.rs`, `tests/model.rs`.
 
 use crate::blame::{self, Share};
-use crate::counter::add;
 use crate::given_up;
+use crate::holds;
 use crate::list;
 use crate::log;
 use crate::recent::{self, Hold};
@@ -15,8 +15,7 @@ use crate::site::{Row, Site};
 use crate::summed::is_summed;
 use crate::waiters;
 use uncontended_atomic::Ordering::{Relaxed, SeqCst};
-use uncontended_trace::histogram::COARSE;
-use uncontended_trace::layout::{Cell, Late, Lock, attention::AWAY};
+use uncontended_trace::layout::{Late, Lock, attention::AWAY};
 use uncontended_trace::setup::Holds;
 
 /// A hold of this many ticks is in the thread's log even if no thread waited for it: keeping it costs a thousandth of
@@ -197,7 +196,8 @@ impl Unlock {
             Holds::All => true,
         };
         if self.ends_hold && is_recorded {
-            let long = add_hold(row.cell, self.now).filter(|_| self.caused.is_none() && !is_logged);
+            let long =
+                holds::add(row.cell, self.now).filter(|_| self.caused.is_none() && !is_logged);
             log_long(at, row, long, self.now);
         }
     }
@@ -221,7 +221,7 @@ impl Unlock {
 /// Records the hold that ended at `now`.
 #[inline(always)]
 pub fn record_hold(at: impl Site, row: Row, now: u64) {
-    let long = add_hold(row.cell, now);
+    let long = holds::add(row.cell, now);
     log_long(at, row, long, now);
 }
 
@@ -239,41 +239,4 @@ fn keep_long(at: impl Site, row: Row, hold: (u64, u64)) {
     let busy = at.begin();
     log::hold(at.recorder(), row.lock, hold, row.cell.site.load(Relaxed));
     drop(busy);
-}
-
-/// Adds the hold that ended at `now` to the figures of its cell, and returns its length, if it is known.
-#[inline(always)]
-fn add_hold(cell: &Cell, now: u64) -> Option<u64> {
-    let begun = cell.hold_start.load(Relaxed);
-    if begun == 0 {
-        return None; // A signal handler has taken and released the lock since, and recorded its own hold here.
-    }
-    cell.hold_start.store(0, Relaxed);
-    let length = now.saturating_sub(begun);
-    add(&cell.hold_total, length);
-    let bucket = COARSE.bucket(length);
-    let count = cell.hold[bucket].load(Relaxed).wrapping_add(1);
-    cell.hold[bucket].store(count, Relaxed);
-    if count == 0 {
-        let carry = &cell.hold_carry[bucket];
-        carry.store(carry.load(Relaxed).wrapping_add(1), Relaxed);
-    }
-    if length > cell.hold_fourth.load(Relaxed) {
-        note_long_hold(cell, length, begun);
-    }
-    Some(length)
-}
-
-#[cold]
-fn note_long_hold(cell: &Cell, length: u64, begun: u64) {
-    let [first, second, third] = &cell.hold_worst;
-    let worst = [first, second, third, &cell.hold_fourth];
-    let rank = worst.iter().position(|kept| length > kept.load(Relaxed)).unwrap_or(3);
-    for place in (rank..3).rev() {
-        worst[place + 1].store(worst[place].load(Relaxed), Relaxed);
-    }
-    worst[rank].store(length, Relaxed);
-    if rank == 0 {
-        cell.hold_worst_at.store(begun, Relaxed);
-    }
 }

@@ -210,6 +210,8 @@ fn a_hold_that_ends_with_its_thread_is_the_dead_ones() {
     first.inherited();
     assert_eq!(heir.row.cell.inherited.load(Relaxed), 1);
     assert_eq!(heir.caused(), [(1, 55, 2, 1, 40)], "of both, until it was taken");
+    let hold = |party: Party| party.row.cell.hold_total.load(Relaxed);
+    assert_eq!((hold(holder), hold(heir)), (40, 0), "the dead one's hold is in its own cell");
     heir.releases(60);
     other.gets(second, 61);
     assert_eq!(heir.caused(), [(1, 55, 2, 1, 40), (2, 10, 1, 1, 10)]);

@@ -1,7 +1,8 @@
 //! Semaphores: the wait; holds and idle time as long as the semaphore is used as a lock.
 //!
 //! # Contract
-//! A semaphore is a lock while every post is made by the thread whose wait it matches, and its value never exceeds one.
+//! A semaphore is a lock once the thread that took it has posted it, while every post is made by the thread whose wait
+//! it matches and its value never exceeds one. One that no thread has posted yet may be either, and has no holder.
 //! An initial value above one, or two holders at once, mark it as one of several permits, and a post by a thread that
 //! had not taken it marks it as a signal: from then on its idle times mean nothing, and the reader omits them. Trying
 //! first is not all that a wait does in the C library: it is a cancellation point even if the semaphore is free, and
@@ -20,6 +21,7 @@ use crate::local::Here;
 use libc::{EAGAIN, c_int, c_uint, timespec};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events;
+use uncontended_events::passing;
 use uncontended_events::site::{Row, Site};
 use uncontended_events::woken;
 use uncontended_trace::layout::{crossed, kind::SEMAPHORE};
@@ -129,7 +131,7 @@ pub(crate) unsafe extern "C-unwind" fn post(semaphore: *mut Object, caller: Call
     let is_owner = row.lock.owner.load(Relaxed) == events::id(at.recorder(), row.cell);
     match row.cell.depth.load(Relaxed) {
         0 => mark(row, crossed::SIGNAL),
-        1 if is_owner => {}
+        1 if is_owner => passing::gives_back(row.lock),
         _ => mark(row, crossed::SEVERAL),
     }
     let crossed = row.lock.crossed.load(Relaxed);

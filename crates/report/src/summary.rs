@@ -14,7 +14,7 @@ use crate::findings::MATERIAL_SHARE;
 use crate::hangs;
 use crate::rows::place;
 use crate::run::{Blamed, Class, GAINS, Lock, Process, RunReport};
-use crate::terminal::{shown, unranked, waited_ns, words};
+use crate::terminal::{shown, still_waited_ns, unranked, waited_ns, words};
 use std::collections::HashSet;
 use uncontended_figures::percent;
 
@@ -78,10 +78,14 @@ fn share(report: &RunReport, culprit: &Blamed) -> f64 {
 }
 
 fn little(report: &RunReport) -> String {
-    let is_lock = |lock: &Lock| lock.class.is_caused_by_holders() && lock.wait_ns.is_some();
-    let wait_ns = waited_ns(report, is_lock);
+    let is_waited = |lock: &Lock| lock.wait_ns.is_some() || lock.unfinished.is_some();
+    let is_lock = |lock: &Lock| lock.class.is_caused_by_holders() && is_waited(lock);
+    let wait_ns = waited_ns(report, is_lock).saturating_add(still_waited_ns(report));
     if wait_ns == 0 {
         let why = match waited_ns(report, |_| true) {
+            0 if still_waits(report) => {
+                "no wait ended, and no thread is known to hold what others still waited for"
+            }
             0 => "no thread waited for one that was seen",
             _ => "threads waited for work, a turn or an event, not for each other",
         };
@@ -109,6 +113,12 @@ fn for_a_cpu(report: &RunReport) -> String {
         true => format!("; for a CPU, {}", percent(share.min(1.0))),
         false => String::new(),
     }
+}
+
+/// Whether a thread still waited when the run ended, for anything but another one's end.
+fn still_waits(report: &RunReport) -> bool {
+    let mut threads = report.processes.iter().flat_map(|process| &process.threads);
+    threads.any(|thread| thread.unfinished_wait_ns.is_some() && thread.unfinished_join.is_none())
 }
 
 /// Waiting for other things than locks is said if it is at least this share of the threads' time.

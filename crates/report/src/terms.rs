@@ -35,6 +35,10 @@ pub const TERMS: &[Group] = &[
         &[
             ("holds #1", "it held that lock while others waited"),
             (
+                "died holding #1",
+                "the same, mostly of threads that died with the lock (robust mutexes)",
+            ),
+            (
                 "delays #1",
                 "others waited for that lock while its holder waited for this code: the head of the queue is to blame",
             ),

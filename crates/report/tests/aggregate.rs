@@ -184,8 +184,13 @@ fn what_has_no_meaning_for_a_kind_is_null() {
     let mut writer = Writer::new();
     let process = writer.process(7);
     let thread = writer.thread(process, 7);
-    for kind in 1..=9 {
-        let lock = writer.lock(process, u64::from(kind) << 12, kind);
+    let never_posted = 10;
+    for kind in 1..=never_posted {
+        let is_posted = kind != never_posted;
+        let of = if is_posted { kind } else { layout::kind::SEMAPHORE };
+        let lock = writer.lock(process, u64::from(kind) << 12, of);
+        writer.bytes[lock as usize * layout::UNIT + offset_of!(layout::Lock, passing)] *=
+            u8::from(is_posted);
         let cell = writer.cell(thread, lock, 10);
         writer.holds(cell, 500, 10);
         writer.waited(cell, 1000, 500, [0, 0]);
@@ -208,9 +213,11 @@ fn what_has_no_meaning_for_a_kind_is_null() {
     for kind in [Kind::Condition, Kind::Barrier, Kind::Futex] {
         assert_eq!(has(kind), (false, false, false, false), "{kind:?}");
     }
+    let open = locks.iter().find(|lock| lock.address == "0xa000").unwrap();
+    assert_eq!((&open.hold_ns, open.class, &open.held_by[..]), (&None, Class::Unknown, &[][..]));
     assert!(locks.iter().all(|lock| lock.wait_ns.is_some()));
     let ids: Vec<u64> = locks.iter().map(|lock| lock.id).collect();
-    assert_eq!(ids, (0..9).collect::<Vec<u64>>());
+    assert_eq!(ids, (0..10).collect::<Vec<u64>>());
 }
 
 #[test]

@@ -68,6 +68,36 @@ fn the_first_line_says_what_there_is_to_gain() {
     assert_eq!(summary(&none), words);
 }
 
+/// Threads that waited to the end did wait.
+#[test]
+fn waits_that_did_not_end_count() {
+    let mut report = run(&["program"]);
+    report.wall_ns = 10_000 * MS;
+    let (longest_ns, total_ns) = (600 * MS, 1_800 * MS);
+    let left = Unfinished {
+        count: 3,
+        longest_ns,
+        total_ns,
+        held_ns: None,
+        holder: None,
+        holder_ended: false,
+    };
+    let row = Lock { unfinished: Some(left), ..lock(1, Kind::Mutex, "want") };
+    report.processes = vec![process(1, vec![row], vec![])];
+    let words = "No finding: waiting for locks is 18.0 % of the threads' time";
+    assert_eq!(summary(&report), words);
+    // Of what no thread is known to hold, that is said.
+    let row = &mut report.processes[0].locks[0];
+    (row.kind, row.class) = (Kind::Semaphore, Class::Unknown);
+    let unfinished_wait_ns = Some(longest_ns);
+    let waits = Thread { unfinished_wait_ns, unfinished_object: Some(1), ..Thread::default() };
+    report.processes[0].threads = vec![waits];
+    let words = "Nothing to gain from locks: no wait ended, and no thread is known to hold what others still waited for";
+    assert_eq!(summary(&report), words);
+    let found = uncontended_report::findings::none(&report);
+    assert!(found.contains("for 600 ms, for a post to semaphore #1 (want"), "{found}");
+}
+
 /// Of many processes, those that have the lock: the row's own share.
 #[test]
 fn other_processes_do_not_dilute_a_share() {

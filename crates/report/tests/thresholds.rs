@@ -288,6 +288,11 @@ fn a_waiter_that_is_passed_over() {
         &[
             |row| wait(row).worst[3] -= 1,
             |row| hold(row).max += 1,
+            // A hold that continues, in which a wait ran out.
+            |row| {
+                let longest_ns = 1_500 * US + 1;
+                row.held_by = vec![Blamed { longest_ns, ..blamed("keep", MS, 0.01) }];
+            },
             |row| idle(row).max += 1,
             |row| row.threads = 5,
             |row| row.acquisitions += 1,

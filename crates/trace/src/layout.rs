@@ -351,7 +351,7 @@ pub struct Lock {
     pub kind: AtomicU8,
     /// What a semaphore is besides a lock: one of [`crossed`].
     pub crossed: AtomicU8,
-    /// Whether threads pass it on by waking (conditions, futexes): parts of [`passing`].
+    /// Whether threads pass it on by waking (conditions, futexes) or give it back (semaphores): parts of [`passing`].
     pub passing: AtomicU8,
     /// Whether processes share it: one of [`sharing`].
     pub sharing: AtomicU8,
@@ -381,6 +381,8 @@ pub mod passing {
     pub const PASS: u8 = 1;
     /// The thread of [`Lock::came`](super::Lock::came) has passed it on.
     pub const OVER: u8 = 2;
+    /// A thread that had taken the semaphore has posted it.
+    pub const BACK: u8 = 4;
 }
 
 /// Stacks that [`WaiterList::late`] has room for.

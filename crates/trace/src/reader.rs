@@ -17,7 +17,7 @@ use crate::histogram::{COARSE, FINE, Scale};
 use crate::layout::{
     self, Caused, Cell, Cold, ENTRIES, Extreme, Header, Held, LATE, LOGGED, Late, Lock, LogPart,
     Logged, Module, NESTED, Nested, Process, SPAN_NAME, SpanName, Stack, Thread, UNIT, Unit,
-    WaiterList, sharing,
+    WaiterList, passing, sharing,
 };
 pub use crate::read_error::ReadError;
 pub use crate::records::{
@@ -234,6 +234,7 @@ impl<'b> View<'b> {
             owner: self.u32(at + offset_of!(Lock, owner)),
             is_released: self.u64(at + offset_of!(Lock, release)) != 0,
             crossed: self.u8(at + offset_of!(Lock, crossed)),
+            given_back: self.u8(at + offset_of!(Lock, passing)) & passing::BACK != 0,
             sharing: self.u8(at + offset_of!(Lock, sharing)),
             waiting: self.arrivals(self.u32(at + offset_of!(Lock, waiters)) as usize * UNIT),
         }

@@ -3,7 +3,7 @@
 //! # Contract
 //! [`crate::reader`] makes them from bytes. They are the record's own words: ticks, and numbers of stacks.
 
-use crate::layout::{Unit, cause, logged};
+use crate::layout::{Unit, cause, kind, logged};
 use std::collections::HashMap;
 
 /// One program image.
@@ -52,11 +52,21 @@ pub struct LockRecord {
     pub is_released: bool,
     /// What a semaphore is besides a lock: one of [`crossed`](crate::layout::crossed); else 0.
     pub crossed: u8,
+    /// Whether a thread that had taken it gave it back (semaphores).
+    pub given_back: bool,
     /// Whether processes share it: one of [`sharing`](crate::layout::sharing).
     pub sharing: u8,
     /// When the threads that still waited for it at the end of the record had arrived, in ticks: at most
     /// [`ARRIVALS`](crate::layout::ARRIVALS).
     pub waiting: Vec<u64>,
+}
+
+impl LockRecord {
+    /// Whether a thread that took it has it until it gives it back, as far as is known. The taker of a semaphore that
+    /// no thread has posted yet may have taken an event.
+    pub fn has_holders(&self) -> bool {
+        self.kind != kind::SEMAPHORE || self.crossed == 0 && self.given_back
+    }
 }
 
 /// One thread.

@@ -74,6 +74,15 @@ fn a_thread_that_dies_with_a_lock_is_named() {
     assert!(text.contains("threads died while they held it, 1 time, and "), "{texts:#?}");
 }
 
+/// Neither is the waiting said to be unfair where the dead one's hold was far longer than all others.
+#[test]
+fn the_heirs_of_a_dead_thread_are_not_passed_over() {
+    let report = check_with("blame_dies", &["short"], 0);
+    let texts = texts(&report);
+    let [text] = texts[..] else { panic!("{texts:#?}") };
+    assert!(text.contains("died while they held it, 1 time"), "{texts:#?}");
+}
+
 /// What no thread holds is named by the code that ended the waits.
 #[test]
 fn the_last_to_arrive_is_named() {
@@ -130,6 +139,26 @@ fn threads_that_wait_for_what_never_comes() {
     for how in ["busy", "timed"] {
         let report = check_with("lost_signal", &[how], 128 + 14);
         assert!(report["processes"][0]["hung"].is_null() && texts(&report).is_empty(), "{how}");
+    }
+}
+
+/// The taker of an event does not hold the semaphore: before its first post, no thread is accused.
+#[test]
+fn no_thread_holds_a_semaphore_that_was_never_posted() {
+    for mode in ["self", "several", "shared"] {
+        let report = check_with("event_semaphore", &[mode], 128 + 9);
+        assert!(report["deadlocks"].is_null() && texts(&report).is_empty(), "{mode}: {report:#}");
+    }
+    check_with("event_semaphore", &["timed"], 0);
+}
+
+/// Waits that did not end count, too: the code that held the lock is to blame, or the head of the chain.
+#[test]
+fn a_lock_that_is_held_to_the_end() {
+    for mode in ["once", "after", "chain"] {
+        let report = check_with("held_to_the_end", &[mode], 0);
+        let none = &report["findings"];
+        assert_eq!(none.as_array().map(Vec::len), Some(0), "{mode}: {none:#}");
     }
 }
 

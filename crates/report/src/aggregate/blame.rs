@@ -46,7 +46,7 @@ impl Sites {
     }
 
     /// Waiting that the holds, or wakeups, with this stack caused.
-    fn piece(&self, kind: BlamedKind, stack: u32, stacks: &mut Stacks<'_>) -> Blamed {
+    pub(super) fn piece(&self, kind: BlamedKind, stack: u32, stacks: &mut Stacks<'_>) -> Blamed {
         let release = self.releases.get(&stack).map_or(0, |&(_, release)| release);
         let pids = stacks.pid(stack).into_iter().collect();
         let release = stacks.frames(release);
@@ -274,6 +274,23 @@ fn booked(pieces: Vec<Blamed>, total_ns: u64) -> (Vec<Blamed>, u64) {
     let booked_ns = super::sum(pieces.iter().map(|piece| piece.wait_ns));
     share_out(&mut pieces, total_ns.max(booked_ns));
     (pieces, booked_ns)
+}
+
+/// Adds what a hold has cost that went on when the record ended; `followed` is the row's code after chains, of which
+/// the hold has these parts. The row's total has none of it.
+pub(super) fn add_unfinished(
+    lock: &mut Lock,
+    followed: &mut Vec<Blamed>,
+    direct: Blamed,
+    parts: [Blamed; 2],
+) {
+    let total_ns = lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
+    let mut held_by = std::mem::take(&mut lock.held_by);
+    held_by.push(direct);
+    (lock.held_by, _) = booked(held_by, total_ns);
+    lock.blame = Some(lock.blame.unwrap_or_default());
+    followed.extend(parts);
+    *followed = merged(std::mem::take(followed));
 }
 
 fn sum_of(blame: &Blame) -> u64 {

@@ -4,8 +4,8 @@
 //! A thread waits for another if its call in progress wants a lock that the other holds, as the record's last words
 //! say, or the other's end; or if it wants to share a lock that another wants for itself, and no thread holds it
 //! alone. A thread that took a lock after that call began has left the call by a jump. Each cycle is reported once; of
-//! cycles that share a thread, one. A semaphore counts as a lock if one thread has taken it and no other thread than
-//! its taker ever posted it.
+//! cycles that share a thread, one. A semaphore counts as a lock if one thread has taken it, and it was posted by its
+//! takers and by no other thread: the taker of one that no thread has posted may have taken an event.
 //! # Invariants
 //! I1: no thread is in two of the cycles found, and every other cycle has a thread in one of them.
 //! # Evidence
@@ -159,7 +159,7 @@ impl<'a> Last<'a> {
         let Some(lock) = self.locks.get(&wants.lock) else { return Vec::new() };
         match lock.kind {
             kind::MUTEX | kind::SPIN | kind::ANNOTATED => self.owner(lock).into_iter().collect(),
-            kind::SEMAPHORE if lock.crossed == 0 => self.only_holder(lock).into_iter().collect(),
+            kind::SEMAPHORE if lock.has_holders() => self.only_holder(lock).into_iter().collect(),
             kind::RWLOCK_WRITE => self.sharers(at, wants, lock),
             _ => Vec::new(),
         }

@@ -25,9 +25,7 @@ pub(super) fn add(
     stacks: &mut Stacks<'_>,
 ) {
     let Waits { last, of: waits, number, .. } = waits;
-    let for_locks =
-        |of: &Vec<Wait>| of.iter().filter(|wait| !wait.is_join).map(|wait| wait.holder).collect();
-    let graph: Vec<Vec<usize>> = waits.iter().map(for_locks).collect();
+    let graph = for_locks(waits);
     for at in 0..image.threads.len() {
         let Some(wanted) = last.wants(at).map(|wants| wants.lock) else { continue };
         let Some(steps) = chain(&graph, at) else { continue };
@@ -52,9 +50,16 @@ pub(super) fn add(
     }
 }
 
+/// Which threads wait for which, without the waits for a thread's end.
+pub(super) fn for_locks(waits: &[Vec<Wait>]) -> Vec<Vec<usize>> {
+    let for_locks =
+        |of: &Vec<Wait>| of.iter().filter(|wait| !wait.is_join).map(|wait| wait.holder).collect();
+    waits.iter().map(for_locks).collect()
+}
+
 /// The threads from `from` to the one that waits for none; nothing if they end in a cycle. A thread that waits for
 /// several is followed to the first.
-fn chain(graph: &[Vec<usize>], from: usize) -> Option<Vec<usize>> {
+pub(super) fn chain(graph: &[Vec<usize>], from: usize) -> Option<Vec<usize>> {
     let (mut steps, mut met) = (vec![from], HashSet::from([from]));
     while let Some(&next) = graph[*steps.last()?].first() {
         if !met.insert(next) {

@@ -324,15 +324,18 @@ impl Scale<'_> {
             return (division, nature);
         }
         let mut division = match total_ns {
-            0 => Division::default(),
+            0 if lock.waiting.is_empty() => Division::default(),
             _ => self.divide(cells, kinds, total_ns, sites, stacks),
         };
+        if total_ns == 0 && division.held_by.is_empty() && division.ended_by.is_empty() {
+            division.blame = None;
+        }
         if let Some(blame) = division.blame.as_mut().filter(|_| self.is_apart) {
             // Another process may have held it while it seemed free.
             blame.unknown_ns = blame.unknown_ns.saturating_add(std::mem::take(&mut blame.idle_ns));
         }
         let class = posted.unwrap_or_else(|| self.class(kind, meaning, cells, division.blame));
-        let class = if meaning.is_many { Class::Unknown } else { class };
+        let class = if meaning.is_many || meaning.is_open { Class::Unknown } else { class };
         let nature = Nature::of(kind, class, &division, waiter, named);
         if !is_held && nature.class.is_caused_by_holders() {
             division.followed = division.ended_by.clone();
@@ -518,6 +521,8 @@ struct Meaning {
     owner: bool,
     /// It is the sum over many locks.
     is_many: bool,
+    /// It is a semaphore that was taken, and that no thread has posted: it may be a lock or a signal.
+    is_open: bool,
 }
 
 impl Meaning {
@@ -529,18 +534,21 @@ impl Meaning {
 
     /// Of many locks, without what only the part of each could tell.
     fn of_lock(kind: Kind, lock: &LockRecord, cells: &Cells<'_>) -> Self {
-        let is_signal = lock.crossed != 0 || takers(cells) == 0;
-        let (is_many, meaning) = (lock.sharing == sharing::SUMMED, Self::of(kind, is_signal));
+        let is_taken = takers(cells) > 0;
+        let is_many = lock.sharing == sharing::SUMMED;
+        let is_open = is_taken && lock.crossed == 0 && !lock.has_holders();
+        let meaning = Self { is_open, ..Self::of(kind, !is_taken || !lock.has_holders()) };
         match is_many {
             true => Meaning { hold: false, idle: false, owner: false, is_many, ..meaning },
             false => meaning,
         }
     }
 
-    /// `is_signal`: of a semaphore, that it is not a lock: another thread posts it than the one that waited, or none
-    /// ever got it. Its holds need not be recorded for that.
+    /// `is_signal`: of a semaphore, that it is not known to be a lock: another thread posts it than the one that took
+    /// it, none has posted it, or none ever got it. Its holds need not be recorded for that.
     fn of(kind: Kind, is_signal: bool) -> Self {
-        let all = Meaning { blame: true, hold: true, idle: true, owner: true, is_many: false };
+        let [blame, hold, idle, owner] = [true; 4];
+        let all = Meaning { blame, hold, idle, owner, is_many: false, is_open: false };
         let wait_only = Meaning { blame: false, hold: false, idle: false, owner: false, ..all };
         match kind {
             Kind::Mutex | Kind::Spin | Kind::Annotated => all,

@@ -28,6 +28,7 @@ mod taken;
 mod threads;
 mod timeline;
 mod times;
+mod unfinished;
 mod unnamed;
 mod waiting;
 
@@ -203,6 +204,7 @@ fn parts(
     let mut deadlocks = Vec::new();
     if let Some(waits) = Waits::of(record, image, &rows.units) {
         hung::add(record, image, wall_ns, &waits, &mut rows, stacks);
+        unfinished::add((record, image), wall_ns, &waits, &mut rows, sites, stacks);
         deadlocks = deadlocks::deadlocks(record, image, wall_ns, &waits, stacks);
     }
     let order = record.lock_order.then(|| order::order(image, &rows.units, stacks));

@@ -4,6 +4,7 @@ use super::stacks::Stacks;
 use crate::facts::Facts;
 use crate::run::{Hung, Process, Thread};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use uncontended_trace::layout::sharing::{APART, JOINED, JOINED_IN_PART};
 use uncontended_trace::reader::{ProcessRecord, Record, ThreadRecord};
 
 /// One row per thread of a process image. The kernel counts per process, so its figures, and threads that only it saw,
@@ -59,7 +60,8 @@ pub(super) fn set_wanted(processes: &mut [Process], record: &Record<'_>, units: 
 }
 
 /// That each thread of `image` that had not ended waited when the run did, if its process had not ended. A thread whose
-/// wait has a deadline, or is for something unknown, may go on by itself.
+/// wait has a deadline, or is for something unknown, may go on by itself, and one that waits for what processes share
+/// may be woken by another one.
 pub(super) fn hung(record: &Record<'_>, image: &ProcessRecord, facts: &Facts) -> Option<Hung> {
     let wall_ns = facts.wall_ns;
     let seen: HashSet<u32> = image.threads.iter().map(|thread| thread.tid).collect();
@@ -69,6 +71,12 @@ pub(super) fn hung(record: &Record<'_>, image: &ProcessRecord, facts: &Facts) ->
     }
     let alive = image.threads.iter().filter(|thread| thread.end_ticks == 0);
     if alive.clone().any(|thread| thread.wants.is_none_or(|wants| wants.has_deadline)) {
+        return None;
+    }
+    let locks = record.processes.iter().flat_map(|image| &image.locks);
+    let shared = locks.filter(|lock| [APART, JOINED, JOINED_IN_PART].contains(&lock.sharing));
+    let shared: HashSet<u32> = shared.map(|lock| lock.unit).collect();
+    if alive.clone().filter_map(|thread| thread.wants).any(|wants| shared.contains(&wants.lock)) {
         return None;
     }
     let waited = alive.map(|thread| unfinished_ns(record, image, thread, wall_ns));

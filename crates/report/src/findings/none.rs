@@ -3,9 +3,10 @@
 use super::{HEAVY_NS, MATERIAL_SHARE, MOSTLY};
 use crate::aggregate::scripts::has_own_locks;
 use crate::aggregate::sum;
+use crate::hangs;
 use crate::rows::code_in;
-use crate::run::{Class, Kind, Lock, RunReport};
-use crate::terminal::shown;
+use crate::run::{Class, Kind, Lock, RunReport, Thread};
+use crate::terminal::{shown, still_waited_ns};
 use uncontended_figures::text::clean;
 use uncontended_figures::{duration, percent};
 
@@ -37,12 +38,17 @@ pub fn none(report: &RunReport) -> String {
         _ => String::new(),
     };
     let work = for_work(&waited, is_contended).unwrap_or_default();
+    let still = match still_waited_ns(report) {
+        0 => String::new(),
+        ns => format!("; waits that had not ended when the run did come to {}", duration(ns)),
+    };
     match most {
-        None if waited.is_empty() => match unfinished_ns(report) {
+        None if waited.is_empty() => match unfinished(report) {
             None => format!("no thread waited for a lock that was seen{unseen}"),
-            Some(longest_ns) => format!(
-                "no wait for a lock ended, but a thread still waited when the run did, for {} (Threads: at the end){unseen}",
-                duration(longest_ns)
+            Some((longest_ns, thread)) => format!(
+                "no wait for a lock ended, but a thread still waited when the run did, for {}{} (Threads: at the end){unseen}",
+                duration(longest_ns),
+                wanted(report, thread)
             ),
         },
         None if has_own_locks(&report.coverage) => format!(
@@ -65,7 +71,7 @@ pub fn none(report: &RunReport) -> String {
             };
             format!(
                 "the most waiting for one lock, #{}, is {}, {} of the threads' time; a finding needs {least}, or long \
-                 waits{}{work}{unseen}",
+                 waits{}{still}{work}{unseen}",
                 lock.id,
                 duration(ns),
                 percent(share),
@@ -119,10 +125,22 @@ fn for_work(
     })
 }
 
-/// The longest wait that had not ended.
-fn unfinished_ns(report: &RunReport) -> Option<u64> {
+/// The longest wait that had not ended, and its thread.
+fn unfinished(report: &RunReport) -> Option<(u64, &Thread)> {
     let threads = report.processes.iter().flat_map(|process| &process.threads);
-    threads.filter_map(|thread| thread.unfinished_wait_ns).max()
+    let waits = threads.filter_map(|thread| Some((thread.unfinished_wait_ns?, thread)));
+    waits.max_by_key(|&(ns, thread)| (ns, thread.tid))
+}
+
+/// What a thread still waited for, if that is known.
+fn wanted(report: &RunReport, thread: &Thread) -> String {
+    let is_known = thread.unfinished_lock.is_some()
+        || thread.unfinished_object.is_some()
+        || thread.unfinished_join.is_some();
+    match is_known {
+        true => format!(", for {}", hangs::wanted(report, thread)),
+        false => String::new(),
+    }
 }
 
 fn waited_ns(lock: &Lock) -> Option<u64> {

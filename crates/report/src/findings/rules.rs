@@ -29,6 +29,7 @@ pub(super) const OF_CONTENTION: [Rule; 7] = [
     ("passed-over", passed_over),
     ("writer-starved", writer_starved),
     ("long-hold", |subject| match chain::passed_on(subject) {
+        _ if died::explains(subject) => None,
         None => hold::long_hold(subject).or_else(|| weight::rare_holds(subject)),
         Some(_) => None, // Its holders wait for another lock.
     }),
@@ -48,23 +49,26 @@ pub(super) const OF_ANY: &[Rule] = &[
     ("waited-for", arrivals::waited_for),
 ];
 
-/// The holds of a lock, if those are known that its waiters waited for: a rule that argues from the longest hold would
-/// be wrong if a longer one were missing. Each thread may still hold it at the end. If not all are known, no wait has a
-/// part without a cause that is longer than the longest hold. Of a lock that stands apart, those of other processes are
-/// missing.
-fn complete(lock: &Lock) -> Option<&Distribution> {
+/// The longest hold of a lock, if those are known that its waiters waited for: a rule that argues from it would be
+/// wrong if a longer one were missing. Each thread may still hold it at the end; if a wait ran out in such a hold, its
+/// part until then counts. If not all are known, no wait has a part without a cause that is longer than the longest
+/// hold. Of a lock that stands apart, those of other processes are missing.
+fn longest_known(lock: &Lock) -> Option<u64> {
     let hold = lock.hold_ns.as_ref().filter(|_| !lock.is_apart())?;
     let has_all = hold.count.saturating_add(u64::from(lock.threads)) >= lock.acquisitions;
-    let is_explained = || lock.blame.is_some_and(|blame| blame.unknown_ns <= hold.max);
-    (has_all || is_explained()).then_some(hold)
+    // Waits for a side of a read-write lock may be for the other side's holds.
+    let waited_for = lock.held_by.iter().filter(|_| is_exclusive(lock.kind));
+    let longest_ns = waited_for.map(|by| by.longest_ns).max().unwrap_or(0).max(hold.max);
+    let is_explained = || lock.blame.is_some_and(|blame| blame.unknown_ns <= longest_ns);
+    (has_all || is_explained()).then_some(longest_ns)
 }
 
 /// The longest hold of a lock, a read-write lock's by either side, if those are known that its waiters waited for.
 fn longest_of_both_sides(subject: &Subject) -> Option<u64> {
-    let own_ns = complete(subject.lock)?.max;
+    let own_ns = longest_known(subject.lock)?;
     let readers = subject.readers.filter(|readers| readers.acquisitions > 0);
     match readers.filter(|_| subject.lock.kind == Kind::RwlockWrite) {
-        Some(readers) => Some(own_ns.max(complete(readers)?.max)),
+        Some(readers) => Some(own_ns.max(longest_known(readers)?)),
         None => Some(own_ns),
     }
 }
@@ -159,9 +163,9 @@ const NEARLY_ALWAYS: f64 = 0.7;
 /// hold plus the longest idle was passed over more than `n` times: this is arithmetic, not a guess.
 fn passed_over(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
-    let (wait, hold) = (lock.wait_ns.as_ref()?, complete(lock)?);
+    let (wait, longest_hold) = (lock.wait_ns.as_ref()?, longest_known(lock)?);
     let idle_max = lock.idle_ns.as_ref().map_or(0, |idle| idle.max);
-    let turn = hold.max.saturating_add(idle_max).max(1);
+    let turn = longest_hold.saturating_add(idle_max).max(1);
     let others = f64::from(lock.threads.saturating_sub(1).max(1));
     let passed = wait.max / turn;
     let telling = telling_wait(subject, wait);
@@ -177,7 +181,7 @@ fn passed_over(subject: &Subject) -> Option<Said> {
             "{}, though no hold meanwhile took longer than {} and no idle longer than {}: that waiter was passed over at least {} \
              times",
             longest_wait(wait),
-            duration(hold.max),
+            duration(longest_hold),
             duration(idle_max),
             count(passed)
         ),
@@ -193,7 +197,7 @@ fn passed_over(subject: &Subject) -> Option<Said> {
         evidence: with_wait(
             wait,
             &[
-                ("longest_hold_ns", hold.max as f64),
+                ("longest_hold_ns", longest_hold as f64),
                 ("longest_idle_ns", idle_max as f64),
                 ("passed_over_at_least", passed as f64),
                 ("threads", f64::from(lock.threads)),
@@ -242,10 +246,10 @@ fn writer_starved(subject: &Subject) -> Option<Said> {
     if writers.kind != Kind::RwlockWrite {
         return None;
     }
-    let (wait, read) = (writers.wait_ns.as_ref()?, complete(readers)?);
-    let write_max = complete(writers)?.max;
+    let (wait, read_max) = (writers.wait_ns.as_ref()?, longest_known(readers)?);
+    let write_max = longest_known(writers)?;
     let others = u64::from(writers.threads.max(1));
-    let turn = read.max.saturating_add(write_max.saturating_mul(others));
+    let turn = read_max.saturating_add(write_max.saturating_mul(others));
     let long = telling_wait(subject, wait);
     if long < LONG_WAIT_NS || long / WRITER_TIMES_HOLD < turn {
         return None;
@@ -257,14 +261,14 @@ fn writer_starved(subject: &Subject) -> Option<Said> {
              out",
             duration(wait.max),
             crate::terminal::several(wait.count, "wait", "waits"),
-            duration(read.max)
+            duration(read_max)
         ),
         advice: "; prefer writers (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) or publish copies"
             .to_owned(),
         evidence: with_wait(
             wait,
             &[
-                ("longest_read_hold_ns", read.max as f64),
+                ("longest_read_hold_ns", read_max as f64),
                 ("longest_write_hold_ns", write_max as f64),
                 ("reads", readers.acquisitions as f64),
             ],

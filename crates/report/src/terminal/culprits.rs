@@ -65,7 +65,7 @@ fn unknown(report: &RunReport) -> impl Iterator<Item = (u64, u64)> {
 /// What all waiting at contended locks comes to, in a sentence, if it is too little to be worth a change and no finding
 /// says otherwise.
 pub(crate) fn negligible(report: &RunReport) -> Option<String> {
-    let waited_ns = contended_ns(report);
+    let waited_ns = contended_ns(report).saturating_add(still_waited_ns(report));
     let of_run = waited_ns as f64 / report.wall_ns.max(1) as f64;
     let is_asked = report.only.is_some() || !report.spans.is_empty();
     let is_found = report.findings.iter().any(|finding| finding.lock.is_some());
@@ -322,6 +322,16 @@ fn contended_ns(report: &RunReport) -> u64 {
     waited_ns(report, |lock| lock.class.is_caused_by_holders())
 }
 
+/// The waiting at these locks that had not ended when the run did. Of a run that hung, that is said apart.
+pub(crate) fn still_waited_ns(report: &RunReport) -> u64 {
+    if !report.deadlocks.is_empty() || !hangs::all(report).is_empty() {
+        return 0;
+    }
+    let locks = report.processes.iter().flat_map(|process| &process.locks);
+    let locks = locks.filter(|lock| lock.class.is_caused_by_holders());
+    crate::aggregate::sum(locks.filter_map(|lock| lock.unfinished).map(|left| left.total_ns))
+}
+
 /// The waiting of all threads at such locks.
 pub(crate) fn waited_ns(report: &RunReport, is_asked: impl Fn(&Lock) -> bool) -> u64 {
     let locks = report.processes.iter().flat_map(|process| &process.locks);
@@ -395,6 +405,11 @@ fn waited_for(lock: &Lock) -> String {
     code.unwrap_or_else(|| rows::place(lock))
 }
 
+/// Whether most of the waiting that it caused was for threads that died with the lock.
+fn has_died(culprit: &Blamed) -> bool {
+    culprit.died_ns > culprit.wait_ns / 2
+}
+
 /// The rows that it holds, and those whose holders waited for it meanwhile.
 fn holds(report: &RunReport, culprit: &Blamed) -> String {
     let site = culprit.site.as_ref().map(line);
@@ -407,10 +422,11 @@ fn holds(report: &RunReport, culprit: &Blamed) -> String {
     let held = rows::labels(report, &held);
     let mut delayed = rows::labels(report, &delayed);
     delayed.retain(|row| !held.contains(row));
+    let holds = if has_died(culprit) { "died holding" } else { "holds" };
     match (&held[..], &delayed[..]) {
-        (held, []) => format!("holds {}", listed(held)),
+        (held, []) => format!("{holds} {}", listed(held)),
         ([], delayed) => format!("delays {}", listed(delayed)),
-        (held, delayed) => format!("holds {}; delays {}", listed(held), listed(delayed)),
+        (held, delayed) => format!("{holds} {}; delays {}", listed(held), listed(delayed)),
     }
 }
 

@@ -81,11 +81,14 @@ impl Writer {
         thread
     }
 
+    /// A semaphore has been posted by its taker.
     pub(crate) fn lock(&mut self, process: u32, address: u64, kind: u8) -> u32 {
         let lock = self.entry(size_of::<Lock>());
         self.word(lock, offset_of!(Lock, address), address);
         let at = lock as usize * UNIT + offset_of!(Lock, kind);
         self.bytes[at] = kind;
+        let back = if kind == layout::kind::SEMAPHORE { layout::passing::BACK } else { 0 };
+        self.bytes[lock as usize * UNIT + offset_of!(Lock, passing)] = back;
         self.push(process, offset_of!(Process, locks), lock, offset_of!(Lock, next));
         lock
     }
