@@ -14,7 +14,7 @@ use crate::findings::MATERIAL_SHARE;
 use crate::hangs;
 use crate::rows::place;
 use crate::run::{Blamed, Class, GAINS, Lock, Process, RunReport};
-use crate::terminal::{shown, still_waited_ns, unranked, waited_ns, words};
+use crate::terminal::{shown, still_waited_ns, unranked, waited_for, waited_ns, words};
 use std::collections::HashSet;
 use uncontended_figures::percent;
 
@@ -87,20 +87,33 @@ fn little(report: &RunReport) -> String {
                 "no wait ended, and no thread is known to hold what others still waited for"
             }
             0 => "no thread waited for one that was seen",
-            _ => "threads waited for work, a turn or an event, not for each other",
+            _ => match for_others(report) {
+                Some(other) => return format!("No thread waited for a lock{other}"),
+                None => "threads waited only for work, a turn or an event",
+            },
         };
         return format!("Nothing to gain from locks: {why}");
     }
     let share = wait_ns as f64 / lived_ns(report, is_lock).max(1) as f64;
     let said = if share < MATERIAL_SHARE { "Little to gain from locks" } else { "No finding" };
-    // Threads that take turns by a condition may look as if they waited for work.
-    let is_other = |lock: &Lock| !lock.class.is_caused_by_holders() && lock.wait_ns.is_some();
-    let other = waited_ns(report, is_other) as f64 / lived_ns(report, is_other).max(1) as f64;
-    let other =
-        (other >= MUCH).then(|| format!("; for work, a turn or an event, {}", percent(other)));
-    let other = other.unwrap_or_default();
-    let cpu = for_a_cpu(report);
+    let (other, cpu) = (for_others(report).unwrap_or_default(), for_a_cpu(report));
     format!("{said}: waiting for locks is {} of the threads' time{other}{cpu}", percent(share))
+}
+
+/// How much threads waited for other things than locks, and where the most, if it was much. Those that take turns, or
+/// share what is scarce, by a condition look as if they waited for work.
+fn for_others(report: &RunReport) -> Option<String> {
+    let is_other = |lock: &Lock| !lock.class.is_caused_by_holders() && lock.wait_ns.is_some();
+    let share = waited_ns(report, is_other) as f64 / lived_ns(report, is_other).max(1) as f64;
+    let waited_ns = |lock: &&Lock| lock.wait_ns.as_ref().map(|wait| wait.total);
+    let most = locks(report).filter(|&lock| is_other(lock)).max_by_key(waited_ns)?;
+    (share >= MUCH).then(|| {
+        let (share, code) = (percent(share.min(1.0)), waited_for(most));
+        format!(
+            "; for work, a turn or an event, {share} of their time, the most in {code} (#{})",
+            most.id
+        )
+    })
 }
 
 /// That threads waited for a CPU, if that was much of their time: fewer of them may be the remedy.

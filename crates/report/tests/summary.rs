@@ -64,7 +64,7 @@ fn the_first_line_says_what_there_is_to_gain() {
     );
     let row = &mut none.processes[0].locks[0];
     (row.class, row.wait_ns) = (Class::Queue, times(&[100 * MS]));
-    let words = "Nothing to gain from locks: threads waited for work, a turn or an event, not for each other";
+    let words = "Nothing to gain from locks: threads waited only for work, a turn or an event";
     assert_eq!(summary(&none), words);
 }
 

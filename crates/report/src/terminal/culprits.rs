@@ -399,7 +399,7 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
 }
 
 /// The code that waited the most for a lock, else the lock's own place: no code holds a lock that stands idle.
-fn waited_for(lock: &Lock) -> String {
+pub(crate) fn waited_for(lock: &Lock) -> String {
     let most = lock.waited_in.first();
     let code = most.and_then(|at| Some(rows::code_in(at.site.as_ref()?, Some(&at.stack))));
     code.unwrap_or_else(|| rows::place(lock))
