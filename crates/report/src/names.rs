@@ -7,14 +7,25 @@ use uncontended_figures::text::width;
 
 /// A longer name fills a line.
 const LONG: usize = 60;
+/// Of two names, one is long from here on.
+const OF_TWO: usize = 24;
 /// What is this short stays.
 const SHORT: usize = 8;
 
 /// `name`, with `<…>` for template arguments and `(…)` for parameters if it is long.
 pub(crate) fn shortened(name: &str) -> String {
+    shortened_to(name, LONG)
+}
+
+/// The same for one of two names in a line.
+pub(crate) fn shortened_of_two(name: &str) -> String {
+    shortened_to(name, OF_TWO)
+}
+
+fn shortened_to(name: &str, columns: usize) -> String {
     let mut name = name.to_owned();
     for brackets in [('<', '>'), ('(', ')')] {
-        if width(&name) > LONG {
+        if width(&name) > columns {
             name = without(&name, brackets);
         }
     }
@@ -67,6 +78,16 @@ fn end_of(text: &str, (open, close): (char, char)) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_next_to_others_are_shorter() {
+        let name = "with_data(std::function<void (std::vector<int>&)> const&)";
+        assert_eq!(
+            (shortened(name).as_str(), shortened_of_two(name).as_str()),
+            (name, "with_data(…)")
+        );
+        assert_eq!(shortened_of_two("compaction(int)"), "compaction(int)");
+    }
 
     #[test]
     fn long_names_lose_arguments_and_then_parameters() {

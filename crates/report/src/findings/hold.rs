@@ -7,6 +7,7 @@ use super::rules::{
     LARGE_SHARE, LONG_WAIT_NS, NO_CPU, Said, is_exclusive, longest_wait, with_wait, without_cpu,
 };
 use super::{Subject, chain, fourth};
+use crate::helpers::blamed_function;
 use crate::run::{Distribution, Kind, Lock};
 use uncontended_figures::{count, duration, number};
 
@@ -79,7 +80,7 @@ const DO_LESS: &str = ": do less while holding it";
 /// that caused most of the waiting have their own figures.
 fn long_hold_of_a_side(subject: &Subject, wait: &Distribution) -> Option<Said> {
     let by = subject.lock.held_by.first()?;
-    let longest = LongHold { ns: by.longest_ns, code: by.site.as_ref().map(crate::rows::function) };
+    let longest = LongHold { ns: by.longest_ns, code: blamed_function(by) };
     let repeated = fourth(&wait.worst) >= LONG_WAIT_NS && by.holds >= MANY_HOLDS;
     explains(subject, wait, longest.ns, repeated).then(|| Said {
         cost_ns: wait.total,
@@ -125,9 +126,7 @@ impl LongHold {
 pub(super) fn longest_hold(lock: &Lock, hold: &Distribution) -> LongHold {
     let longest = lock.held_by.iter().max_by_key(|by| by.longest_ns);
     match longest.filter(|by| by.longest_ns >= hold.max - hold.max / 10) {
-        Some(by) => {
-            LongHold { ns: by.longest_ns, code: by.site.as_ref().map(crate::rows::function) }
-        }
+        Some(by) => LongHold { ns: by.longest_ns, code: blamed_function(by) },
         None => LongHold { ns: hold.max, code: None },
     }
 }

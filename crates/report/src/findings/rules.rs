@@ -6,6 +6,7 @@
 //! contention.
 
 use super::{Subject, arrivals, chain, died, fourth, hold, hung, sleep, weight};
+use crate::helpers::blamed;
 use crate::rows::{idle_share, idle_wait_ns};
 use crate::run::{Class, Distribution, IdleCause, Kind, Lock, Span};
 use uncontended_figures::{count, duration, number, percent};
@@ -392,7 +393,7 @@ fn woken_into(subject: &Subject) -> Option<Said> {
     if share < MOSTLY_WOKEN_INTO || !subject.is_costly() {
         return None;
     }
-    let code = first.site.as_ref().map_or_else(|| "unknown code".to_owned(), crate::rows::code);
+    let code = blamed(first).unwrap_or_else(|| "unknown code".to_owned());
     Some(Said {
         cost_ns: first.woken_into_ns,
         text: format!(

@@ -1,10 +1,11 @@
 //! The longest wait and the longest idle interval of the costliest locks, with the stacks of all threads involved.
 
 use super::{Options, Paint, heading};
+use crate::helpers;
 use crate::rows::{self, Row, Slept, place};
 use crate::run::{
-    Blame, Blamed, Distribution, Frame, IdleCause, Kind, Lock, RunReport, Woken, WorstIdle,
-    WorstWait,
+    Blame, Blamed, Distribution, Frame, IdleCause, Kind, Lock, RunReport, WaitedIn, Woken,
+    WorstIdle, WorstWait,
 };
 use uncontended_figures as figures;
 use uncontended_figures::text::{fit, wrap};
@@ -57,20 +58,19 @@ const LEAST: f64 = 0.005;
 /// The code in which most of the waiting for a lock was, and the code that held it or ended the waits, a line each. One
 /// place that waited is the stack above.
 pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
-    type Place<'a> = (f64, Option<&'a Frame>, &'a [Frame], &'a [u32]);
+    type Place<'a> = (f64, Option<String>, &'a [u32]);
     fn of(blamed: &[Blamed]) -> Vec<Place<'_>> {
-        blamed.iter().map(|by| (by.share, by.site.as_ref(), &by.stack[..], &by.pids[..])).collect()
+        blamed.iter().map(|by| (by.share, helpers::blamed(by), &by.pids[..])).collect()
     }
-    let waited = lock.waited_in.iter();
-    let waited = waited.map(|at| (at.share, at.site.as_ref(), &at.stack[..], &[][..]));
+    let code = |at: &WaitedIn| Some(rows::code_in(at.site.as_ref()?, Some(&at.stack)));
+    let waited = lock.waited_in.iter().map(|at| (at.share, code(at), &[][..]));
     let waited: Vec<Place> = waited.collect();
     let waited = if waited.len() > 1 { waited } else { Vec::new() };
     let line = |how: &str, places: &[Place]| {
         let named = places.iter().filter(|(share, ..)| *share >= LEAST).take(PLACES);
-        let words = named.map(|&(share, site, stack, pids)| {
-            let code = |site| rows::code_in(site, Some(stack));
-            let code = site.map_or_else(|| "unrecorded code".to_owned(), code);
-            format!("{code} ({}{})", figures::percent(share), of_processes(pids))
+        let words = named.map(|(share, code, pids)| {
+            let code = code.as_deref().unwrap_or("unrecorded code");
+            format!("{code} ({}{})", figures::percent(*share), of_processes(pids))
         });
         let words: Vec<String> = words.collect();
         let more = if places.len() > words.len() { ", …" } else { "" };
