@@ -101,6 +101,15 @@ fn there_is_no_line_on_a_part_of_a_run() {
     let mut unseen = little();
     unseen.coverage.nothing_seen = Some("Nothing.".to_owned());
     assert_eq!(summary(&unseen), "");
+    unseen.findings = vec![Finding {
+        rule: "unseen".to_owned(),
+        text: String::new(),
+        lock: None,
+        locks: vec![],
+        wait_share: None,
+        evidence: [].into(),
+    }];
+    assert_eq!(summary(&unseen), "Most to look at: waiting that was not seen, finding 1");
     let mut unknown = little();
     let mut row = lock(2, Kind::Futex, "wait");
     (row.class, row.wait_ns) = (Class::Unknown, times(&[10 * MS]));

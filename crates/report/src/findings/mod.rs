@@ -33,6 +33,7 @@ mod weight;
 pub use none::none;
 pub(crate) use rules::cause;
 pub use trial::{Trial, tried_by};
+pub(crate) use unseen::waited_at;
 pub(crate) use weight::{HEAVY_NS, NOT_SEEN, why_unknown};
 
 use crate::code::line;

@@ -383,11 +383,7 @@ pub(super) fn futex_sites(report: &RunReport) -> Markup {
         .iter()
         .take(TABLE_ROWS)
         .map(|site| {
-            let code = crate::rows::callers(&site.stack)
-                .take(4)
-                .map(crate::rows::function)
-                .collect::<Vec<_>>()
-                .join(" ← ");
+            let code = crate::findings::waited_at(site);
             vec![Cell::text(code), count(Some(site.waits)), duration(Some(site.total_ns))]
         })
         .collect();

@@ -1,6 +1,7 @@
 //! The longest wait and the longest idle interval of the costliest locks, with the stacks of all threads involved.
 
 use super::{Options, Paint, heading};
+use crate::findings::waited_at;
 use crate::helpers;
 use crate::rows::{self, Row, Slept, place};
 use crate::run::{
@@ -18,8 +19,6 @@ const IDLES: usize = 3;
 const FRAMES: usize = 8;
 /// From this long on, it was not the wakeup alone that took so long.
 const WAKEUP_NS: u64 = 200_000;
-/// How many callers identify a futex wait.
-const CALLERS: usize = 3;
 
 /// The worst cases of the first rows with waits.
 pub(super) fn cases(rows: &[Row], options: &Options, paint: Paint) -> String {
@@ -266,9 +265,7 @@ fn frame_line(frame: &Frame) -> String {
 pub(super) fn futex_sites(report: &RunReport, options: &Options) -> String {
     let mut text = String::new();
     for site in super::listed_futex_sites(report).iter().take(options.top) {
-        let code: Vec<String> =
-            rows::callers(&site.stack).take(CALLERS).map(rows::function).collect();
-        let code = if code.is_empty() { "unknown code".to_owned() } else { code.join(" ← ") };
+        let code = waited_at(site);
         let line = format!(
             "kernel: {} of futex waiting in {}, at {code}",
             figures::duration(site.total_ns),
