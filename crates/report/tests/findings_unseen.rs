@@ -68,7 +68,8 @@ fn unseen_waiting_is_named_by_what_is_known_and_is_in_no_row() {
             site(&["pthread_cond_wait", "sleep_here"], 100),
             site(&["__futex_abstimed_wait_common"], 9_000),
         ];
-        let of_thread = Join { tid: 1, of: 2, name: String::new(), body: None, wait_ns: 950 * MS };
+        let of_thread =
+            Join { tid: 1, of: 2, name: String::new(), body: None, wait_ns: 8_100 * MS };
         report.processes[0].joins = vec![of_thread];
         find(&report)[0].text.clone()
     };

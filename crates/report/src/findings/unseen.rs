@@ -3,7 +3,7 @@
 use super::MATERIAL_SHARE;
 use crate::aggregate::sum;
 use crate::rows;
-use crate::run::{Finding, Frame, FutexSite, Join, Kind, Lock, RunReport, WaitedIn};
+use crate::run::{Finding, Frame, FutexSite, Kind, Lock, RunReport, WaitedIn};
 use std::cmp::Reverse;
 use uncontended_figures::{duration, percent};
 
@@ -75,7 +75,7 @@ pub(crate) fn waited_at(site: &FutexSite) -> String {
 /// The part of a row's waiting that the kernel must have seen at a site for the site to be the row's.
 const SAME: f64 = 0.9;
 
-/// Whether these were waits for another thread's end, as far as the stack shows: one of them lasted as long.
+/// Whether these were waits for another thread's end, as far as the stack shows: those lasted as long.
 fn is_join(report: &RunReport, site: &FutexSite) -> bool {
     let is_of_joins = |frame: &Frame| {
         let name = frame.function.as_deref().unwrap_or_default();
@@ -84,13 +84,8 @@ fn is_join(report: &RunReport, site: &FutexSite) -> bool {
     if !site.stack.iter().all(is_of_joins) {
         return false;
     }
-    let mean_ns = (site.total_ns / site.waits.max(1)) as f64;
-    let is_as_long = |join: &Join| {
-        let wait_ns = join.wait_ns as f64;
-        SAME * wait_ns <= mean_ns && SAME * mean_ns <= wait_ns
-    };
-    let mut joins = report.processes.iter().flat_map(|process| &process.joins);
-    joins.any(is_as_long)
+    let joins = report.processes.iter().flat_map(|process| &process.joins);
+    sum(joins.map(|join| join.wait_ns)) as f64 >= SAME * site.total_ns as f64
 }
 
 /// Whether rows have the waiting of this site: those of futexes, whose waits come from the C library's `syscall`, or
