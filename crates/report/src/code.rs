@@ -3,9 +3,9 @@
 //! # Contract
 //! A stack is known by its innermost frame outside such code ([`Skipped::site`]); if it has none, by the outermost of
 //! the lock's own functions, which was called. The tables name the C library, the standard libraries of C++ and Rust,
-//! and the libraries that programs commonly take their locks from; `--skip-frames` adds to them. In a pattern, `*` stands
-//! for any characters. Functions without names are passed over on the way to a lock that the program makes of conditions
-//! or semaphores.
+//! and the libraries that programs commonly take their locks from; `--skip-frames` adds to them. In a pattern, `*`
+//! stands for any characters. Functions without names are passed over on the way to a lock that the program makes of
+//! conditions or semaphores.
 //! # Sources
 //! Stacks of programs that use these libraries, and their sources.
 

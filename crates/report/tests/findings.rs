@@ -442,6 +442,14 @@ fn polling_and_gates() {
     let mut polled = lock(1, Kind::Mutex, "poll");
     polled.try_failed = 1_000_000;
     speaks(vec![polled.clone()], "1.00 M tries failed for 100 acquisitions");
+    speaks(vec![polled.clone()], "its holds were not recorded: --all-holds does; block,");
+    polled.hold_ns = common::times(&[20 * MS; 5]);
+    polled.moments =
+        vec![Moment { what: Span::Hold, at_ns: 0, ns: 20 * MS, tid: Some(7), cause: None }];
+    speaks(
+        vec![polled.clone()],
+        "while it is held for up to 20.0 ms by thread 7 (median of its holds",
+    );
     polled.acquisitions = 500_000;
     silent(vec![polled]);
     let mut gate =

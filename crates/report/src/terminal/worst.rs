@@ -1,7 +1,7 @@
 //! The longest wait and the longest idle interval of the costliest locks, with the stacks of all threads involved.
 
 use super::{Options, Paint, heading};
-use crate::findings::waited_at;
+use crate::findings::{NOT_SEEN, waited_at};
 use crate::helpers;
 use crate::rows::{self, Row, Slept, place};
 use crate::run::{
@@ -84,6 +84,7 @@ pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
     let unseen = (is_unexplained(lock)).then(|| {
         format!("who made threads wait for #{id} was not seen: another process, or code that is not observed")
     });
+    let unseen = unseen.or_else(|| in_part(lock));
     let lines = sides.iter().filter_map(|(how, places)| line(how, places));
     let woken = lock.woken.and_then(|woken| parts(id, woken));
     lines.chain(unseen).chain(died(lock)).chain(woken).collect()
@@ -93,6 +94,25 @@ pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
 fn is_unexplained(lock: &Lock) -> bool {
     let is_all = |blame: Blame| blame.held_ns == 0 && blame.ended_ns == 0 && blame.idle_ns == 0;
     lock.like.is_some() && lock.blame.is_some_and(is_all)
+}
+
+/// A larger share of a lock's waiting without a known cause is said.
+const MUCH: f64 = 0.05;
+
+/// How much of the waiting for a lock has no known cause, if it is much.
+fn in_part(lock: &Lock) -> Option<String> {
+    let (unknown_ns, total_ns) = (lock.blame?.unknown_ns, lock.wait_ns.as_ref()?.total);
+    let share = unknown_ns as f64 / total_ns.max(1) as f64;
+    let has_holders = !matches!(lock.kind, Kind::Condition | Kind::Barrier | Kind::Futex);
+    let why = if has_holders && lock.ended_by.is_empty() {
+        NOT_SEEN
+    } else {
+        "what ended it was not seen"
+    };
+    (share > MUCH).then(|| {
+        let (share, unknown) = (figures::percent(share), figures::duration(unknown_ns));
+        format!("{share} of the waiting for #{} ({unknown}) has no known cause: {why}", lock.id)
+    })
 }
 
 /// Whose threads they were, of a lock that several processes share.
