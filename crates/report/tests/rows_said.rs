@@ -19,6 +19,11 @@ fn failed_tries_have_a_column_where_they_are_many() {
     };
     let text = tried(1_748, 150);
     assert!(text.contains("tries failed") && text.contains("1,748"), "{text}");
+    let mut report = run(&["program"]);
+    let polled = Lock { try_failed: 1_748, ..lock(1, Kind::Mutex, "poll") };
+    report.processes = vec![process(1, vec![polled], vec![])];
+    let page = uncontended_report::html::run_page(&report);
+    assert!(page.contains("tries failed") && page.contains("1,748"));
     for (tries, taken) in [(99, 1), (1_748, 1_749), (0, 0)] {
         assert!(!tried(tries, taken).contains("tries failed"));
     }
