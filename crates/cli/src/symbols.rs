@@ -151,9 +151,8 @@ impl ElfSymbols {
                 if !self.file(wanted).as_ref().as_ref().ok()?.has_symbol_at(target) {
                     return None;
                 }
-                // The frames of an address are those of the byte before it.
-                let outer = self.look_up(wanted.clone(), target + 1).pop()?;
-                Some(Frame { line: None, ..outer })
+                // The frames of an address are those of the byte before it. The line is that of its first instruction.
+                self.look_up(wanted.clone(), target + 1).pop()
             }
             Callee::Imported(name) => Some(Frame {
                 function: Some(find::demangled(&name)),

@@ -6,6 +6,8 @@
 
 #[path = "ground_truth/findings.rs"]
 mod findings;
+#[path = "ground_truth/helpers.rs"]
+mod helpers;
 #[path = "ground_truth/lock_order.rs"]
 mod lock_order;
 #[path = "ground_truth/many.rs"]

@@ -177,3 +177,38 @@ fn waiting_in_malloc_is_the_first_finding_where_locks_are_seen() {
     assert!(first["text"].as_str().unwrap().contains("at glibc's "), "{first:#}");
     assert!(!coverage["futex_sites"].as_array().unwrap().is_empty());
 }
+
+/// Four threads wait for a fifth that initialises something once: from the program's first milliseconds on.
+const ONCE: &str = r#"
+#include <pthread.h>
+#include <unistd.h>
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void initialise(void) { usleep(400000); }
+static void *body(void *unused) {
+    pthread_once(&once, initialise);
+    return unused;
+}
+int main(void) {
+    pthread_t threads[5];
+    for (int i = 0; i < 5; i++) pthread_create(&threads[i], NULL, body, NULL);
+    for (int i = 0; i < 5; i++) pthread_join(threads[i], NULL);
+    return 0;
+}
+"#;
+
+/// The same; the C library's own name is known, and no address that unwinding made up is said.
+#[test]
+fn waiting_in_glibc_is_named_by_its_function_and_counts_from_the_start() {
+    let folder = Folder::new();
+    let program = compile(&folder, ONCE, &[]).expect("a C compiler");
+    let (report, output) = report(&["--quiet"], &[&program]);
+    assert_eq!(status(&output), 0);
+    let coverage = &report["coverage"];
+    let Some(share) = coverage["futex_share_unaccounted"].as_f64() else { return };
+    assert!(share > 0.5, "{coverage:#}");
+    let frames = coverage["futex_sites"].as_array().unwrap().iter();
+    let mut frames = frames.flat_map(|site| site["stack"].as_array().unwrap());
+    assert!(frames.all(|frame| !frame["module"].is_null()), "{coverage:#}");
+    let first = report["findings"][0]["text"].as_str().unwrap();
+    assert!(first.contains(" at __pthread_once"), "{first}");
+}

@@ -436,6 +436,51 @@ fn optimised_programs_are_named() {
     }
 }
 
+/// A function that wakes another thread by its last call, which is compiled as a jump.
+const JUMPS: &str = r#"
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int is_ready;
+__attribute__((noinline)) static void wake_here(void) {
+    is_ready = 1;
+    pthread_cond_signal(&changed);
+}
+static void *body(void *unused) {
+    pthread_mutex_lock(&lock);
+    while (!is_ready) pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, body, NULL);
+    usleep(60000);
+    pthread_mutex_lock(&lock);
+    wake_here();
+    pthread_mutex_unlock(&lock);
+    pthread_join(thread, NULL);
+}
+"#;
+
+/// Such a function is named with the line of its first instruction.
+#[test]
+fn functions_that_jump_have_a_line() {
+    if cfg!(not(target_arch = "x86_64")) {
+        return uncontended_testkit::skip!("functions_that_jump_have_a_line", "no such jumps");
+    }
+    let folder = Folder::new();
+    let (program, source) = (folder.file("jumps"), folder.file("jumps.c"));
+    std::fs::write(&source, JUMPS).unwrap();
+    let words =
+        ["cc", "-O2", "-g", "-pthread", "-foptimize-sibling-calls", "-o", &program, &source];
+    tool(&folder, &words);
+    let report = run(&folder, &[], &[&program]);
+    let line = line_of(&report, "wake_here");
+    assert!(line.is_some_and(|line| (7..=9).contains(&line)), "{report:#}");
+}
+
 const CPP: &str = r#"
 #include <atomic>
 #include <chrono>

@@ -1,10 +1,11 @@
 //! Code that merely implements locks: what stands between a wait and the code that a person would open.
 //!
 //! # Contract
-//! A stack is known by its innermost frame outside such code ([`Skipped::site`]). The tables name the C library, the
-//! standard libraries of C++ and Rust, and the libraries that programs commonly take their locks from; `--skip-frames`
-//! adds to them. In a pattern, `*` stands for any characters. Functions without names are passed over on the way to a
-//! lock that the program makes of conditions or semaphores.
+//! A stack is known by its innermost frame outside such code ([`Skipped::site`]); if it has none, by the outermost of
+//! the lock's own functions, which was called. The tables name the C library, the standard libraries of C++ and Rust,
+//! and the libraries that programs commonly take their locks from; `--skip-frames` adds to them. In a pattern, `*`
+//! stands for any characters. Functions without names are passed over on the way to a lock that the program makes of
+//! conditions or semaphores.
 //! # Sources
 //! Stacks of programs that use these libraries, and their sources.
 
@@ -25,8 +26,9 @@ const MODULES: [&str; 10] = [
 ];
 
 /// Functions: the libraries' own, and those of others that only lock, wait or wake.
-const FUNCTIONS: [&str; 72] = [
+const FUNCTIONS: [&str; 73] = [
     // C and C++.
+    "syscall",
     "pthread_*",
     "__pthread_*",
     "___pthread_*",
@@ -159,9 +161,10 @@ impl Skipped {
         Skipped { more: patterns.to_vec() }
     }
 
-    /// The frame that identifies a stack: the innermost one outside such code, else the innermost one.
+    /// The frame that identifies a stack: the innermost one outside such code, else that of the lock which was called.
     pub(crate) fn site<'a>(&self, stack: &'a [Frame]) -> Option<&'a Frame> {
-        stack.get(self.inside(stack)).or(stack.first())
+        let of_lock = || stack.iter().take_while(|frame| is_lock(frame) && !is_start(frame)).last();
+        stack.get(self.inside(stack)).or_else(of_lock).or(stack.first())
     }
 
     /// How many frames belong to such code, from the innermost one on.
@@ -210,6 +213,11 @@ impl Skipped {
 /// Whether the frame's function belongs to the tables.
 pub(crate) fn is_lock(frame: &Frame) -> bool {
     FUNCTIONS.iter().any(|pattern| is_match(function(frame), pattern)) || is_made(frame)
+}
+
+/// Whether the frame is the beginning of a Rust thread, whose functions are the standard library's.
+fn is_start(frame: &Frame) -> bool {
+    is_match(function(frame), "*__rust_begin_short_backtrace*")
 }
 
 /// Whether the frame's function is one of [`MADE`].
@@ -277,6 +285,27 @@ pub(crate) fn line(frame: &Frame) -> Frame {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stack_of_a_locks_code_alone_is_known_by_what_was_called() {
+        let site = |functions: &[&str]| {
+            let frame = |name: &&str| Frame {
+                function: Some((*name).to_owned()),
+                file: None,
+                line: None,
+                module: Some("/bin/program".to_owned()),
+                address: String::new(),
+            };
+            let stack: Vec<Frame> = functions.iter().map(frame).collect();
+            Skipped::with(&["mine".to_owned()]).site(&stack).unwrap().function.clone().unwrap()
+        };
+        let wait = ["syscall", "std::sys::futex_wait", "<std::sync::barrier::Barrier>::wait"];
+        let start = ["std::sys::backtrace::__rust_begin_short_backtrace", "std::thread::start"];
+        assert_eq!(site(&wait), wait[2]);
+        assert_eq!(site(&[&wait[..], &start].concat()), wait[2]);
+        assert_eq!(site(&[&wait[..], &["work"], &start].concat()), "work");
+        assert_eq!(site(&["mine", "mine"]), "mine");
+    }
 
     #[test]
     fn a_star_stands_for_any_characters() {

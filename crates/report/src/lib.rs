@@ -8,6 +8,7 @@ pub mod facts;
 pub mod findings;
 pub mod folded;
 mod hangs;
+mod helpers;
 pub mod history;
 pub mod html;
 mod inversions;

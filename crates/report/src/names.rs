@@ -12,30 +12,41 @@ use uncontended_figures::text::width;
 const LONG: usize = 60;
 /// A longer name of a variable leaves no room for what is said of it.
 const LONG_VARIABLE: usize = 36;
+/// Of two names, one is long from here on.
+const OF_TWO: usize = 24;
 /// What is this short stays.
 const SHORT: usize = 8;
 
 /// `name`, with `<…>` for template arguments, `(…)` for parameters, and `…::` for namespaces if it is long.
 pub(crate) fn shortened(name: &str) -> String {
+    shortened_to(name, LONG)
+}
+
+/// The same for one of two names in a line.
+pub(crate) fn shortened_of_two(name: &str) -> String {
+    shortened_to(name, OF_TWO)
+}
+
+fn shortened_to(name: &str, columns: usize) -> String {
     let mut name = name.to_owned();
     for brackets in [('<', '>'), ('(', ')')] {
-        if width(&name) > LONG {
+        if width(&name) > columns {
             name = without(&name, brackets);
         }
     }
-    without_outer(name)
+    without_outer(name, columns)
 }
 
 /// `name` without as many of the outer namespaces as make it long. A type of Rust in brackets is not one.
-fn without_outer(name: String) -> String {
-    if width(&name) <= LONG || name.starts_with('<') {
+fn without_outer(name: String, columns: usize) -> String {
+    if width(&name) <= columns || name.starts_with('<') {
         return name;
     }
     let is_outer =
         |&(at, _): &(usize, &str)| !name[..at].contains(['<', ' ']) && !name[..at].ends_with(')');
     let places: Vec<usize> =
         name.match_indices("::").take_while(is_outer).map(|(at, _)| at).collect();
-    let fits = |at: &usize| width(&name[*at..]) < LONG;
+    let fits = |at: &usize| width(&name[*at..]) < columns;
     let from = places.iter().copied().find(fits).or(places.last().copied());
     from.map_or_else(|| name.clone(), |at| format!("…{}", &name[at..]))
 }
@@ -122,6 +133,16 @@ mod tests {
             assert_eq!(of_variable(name), short);
             assert!(width(short) <= LONG_VARIABLE, "{short}");
         }
+    }
+
+    #[test]
+    fn names_next_to_others_are_shorter() {
+        let name = "with_data(std::function<void (std::vector<int>&)> const&)";
+        assert_eq!(
+            (shortened(name).as_str(), shortened_of_two(name).as_str()),
+            (name, "with_data(…)")
+        );
+        assert_eq!(shortened_of_two("compaction(int)"), "compaction(int)");
     }
 
     #[test]

@@ -119,6 +119,12 @@ impl Row<'_> {
         (calls > 0).then(|| blocked as f64 / calls as f64)
     }
 
+    /// Whether many tries failed, and more than succeeded.
+    pub fn is_polled(&self) -> bool {
+        const MANY: u64 = 100;
+        self.try_failed >= MANY.max(self.acquisitions)
+    }
+
     /// The lock of the row that has the longest wait.
     pub fn longest_waited(&self) -> Option<&Lock> {
         let waited = self.locks.iter().filter(|lock| lock.worst_wait.is_some());

@@ -3,8 +3,8 @@
 //! # Contract
 //! It says what the findings and the culprits say: a gain as it is ranked, else the most waiting of which there is a
 //! finding or that is as much as one needs, else that there is little to gain. Nothing is said of a run with deadlocks
-//! and hangs, which come first anyway, of one of which nothing or only a part was seen, and of a report on a part
-//! (`--only`).
+//! and hangs, which come first anyway, of one of which nothing was seen, and of a report on a part (`--only`). Where
+//! much was not seen, it says which finding tells that.
 //! # Evidence
 //! `tests/summary.rs`.
 
@@ -21,8 +21,13 @@ use uncontended_figures::percent;
 /// The sentence, without a full stop.
 pub(crate) fn summary(report: &RunReport) -> Option<String> {
     let is_stuck = !report.deadlocks.is_empty() || !hangs::all(report).is_empty();
-    let is_blind = report.coverage.nothing_seen.is_some() || is_unseen(report);
-    if is_stuck || is_blind || report.only.is_some() {
+    if is_stuck || report.only.is_some() {
+        return None;
+    }
+    if is_unseen(report) {
+        return Some("Most to look at: waiting that was not seen, finding 1".to_owned());
+    }
+    if report.coverage.nothing_seen.is_some() {
         return None;
     }
     let first = shown(report).next();

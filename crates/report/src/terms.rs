@@ -133,6 +133,7 @@ pub const TERMS: &[Group] = &[
                 "blocked",
                 "the share of calls that had to wait; tries that failed are not among them (JSON: try_failed)",
             ),
+            ("tries failed", "tries (trylock) that failed, if a row has many: polling, not waits"),
             (
                 "slept",
                 "the share of those in which the thread slept in the kernel: it gave up its CPU of its own accord; others got the lock while they were still awake",

@@ -233,6 +233,7 @@ impl Dice {
             site: self.maybe(Dice::frame),
             stack: self.stack(),
             callers: self.stack(),
+            callers_wait_ns: (0..self.below(3)).map(|_| self.below(9)).collect(),
             kind: kinds[self.below(3) as usize],
             wait_ns: self.number(),
             share: self.share(),

@@ -55,7 +55,12 @@ fn the_first_line_says_what_there_is_to_gain() {
     let wait_ns = times(&[3_000 * MS]);
     let class = Class::Queue;
     turns.processes[0].locks.push(Lock { wait_ns, class, ..lock(2, Kind::Condition, "turn") });
-    assert_eq!(summary(&turns), format!("{words}; for work, a turn or an event, 30.0 %"));
+    assert_eq!(
+        summary(&turns),
+        format!(
+            "{words}; for work, a turn or an event, 30.0 % of their time, the most in turn sort.c:3302 (#2)"
+        )
+    );
     let mut none = run(&["program"]);
     none.processes = vec![process(1, vec![lock(1, Kind::Mutex, "calm")], vec![])];
     assert_eq!(
@@ -131,6 +136,15 @@ fn there_is_no_line_on_a_part_of_a_run() {
     let mut unseen = little();
     unseen.coverage.nothing_seen = Some("Nothing.".to_owned());
     assert_eq!(summary(&unseen), "");
+    unseen.findings = vec![Finding {
+        rule: "unseen".to_owned(),
+        text: String::new(),
+        lock: None,
+        locks: vec![],
+        wait_share: None,
+        evidence: [].into(),
+    }];
+    assert_eq!(summary(&unseen), "Most to look at: waiting that was not seen, finding 1");
     let mut unknown = little();
     let mut row = lock(2, Kind::Futex, "wait");
     (row.class, row.wait_ns) = (Class::Unknown, times(&[10 * MS]));

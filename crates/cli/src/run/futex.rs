@@ -3,8 +3,8 @@
 //!
 //! # Contract
 //! Each wait is from entry into the system call to its return; one that has not returned counts up to the end. Stacks
-//! are unwound by frame pointers: where a program has none, they end early. Where events were lost, waits around the
-//! loss do not count: the sums are lower bounds.
+//! are unwound by frame pointers: where a program has none, they end early, and what lies in no file is left out. Where
+//! events were lost, waits around the loss do not count: the sums are lower bounds.
 //! # Sources
 //! futex(2), for which operations wait.
 
@@ -160,16 +160,13 @@ impl FutexWatch {
     fn frames(&self, pid: u32, chain: &[u64], symbols: &mut dyn Symbols) -> Vec<Frame> {
         let mappings = self.maps.get(&pid).map(Vec::as_slice).unwrap_or_default();
         let place = |&address: &u64| {
-            let mapping =
-                mappings.iter().find(|mapping| (mapping.from..mapping.to).contains(&address));
-            match mapping {
-                Some(mapping) => (mapping.path.as_str(), mapping.offset + (address - mapping.from)),
-                None => ("", address),
-            }
+            let is_in = |mapping: &&Mapping| (mapping.from..mapping.to).contains(&address);
+            let mapping = mappings.iter().find(is_in)?;
+            Some((mapping.path.as_str(), mapping.offset + (address - mapping.from)))
         };
         chain
             .iter()
-            .map(place)
+            .filter_map(place)
             .flat_map(|(path, offset)| symbols.frames_at_offset(path, offset))
             .collect()
     }

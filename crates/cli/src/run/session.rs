@@ -53,7 +53,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let child = spawn(&path, plan, &environment, &signals)?;
     let pid = child.pid();
     if plan.delay.is_none() {
-        watches.begin(pid);
+        watches.follow(pid);
     }
     let mut schedule = schedule(plan, &signals, start);
     let mut threads = ThreadWatch::new(pid);

@@ -55,12 +55,17 @@ impl Watches {
         }
     }
 
-    /// Recording of the process `pid` begins: from outside, if that is the way.
+    /// Recording of the process `pid` begins, which ran before: what it waits for now is not recorded.
     pub(crate) fn begin(&mut self, pid: u32) {
-        self.has_begun = true;
         if let Some(futexes) = &mut self.futexes {
             futexes.begin();
         }
+        self.follow(pid);
+    }
+
+    /// The process `pid` is recorded from its start: from outside, if that is the way. Its threads may wait already.
+    pub(crate) fn follow(&mut self, pid: u32) {
+        self.has_begun = true;
         if let Some(outside) = &mut self.outside {
             outside.begin_and_follow(pid);
         }

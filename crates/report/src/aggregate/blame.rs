@@ -4,8 +4,9 @@
 //! I1: the parts of a row's blame sum to its total wait. Waits that are unfinished when the record ends have pieces
 //!     booked but no total; so the pieces are bounded by it.
 
+use super::site::{called_by, caller, holding};
 use super::stacks::Stacks;
-use crate::code::{Skipped, line};
+use crate::code::line;
 use crate::run::{Blame, Blamed, BlamedKind, Frame, Lock, Process, WaitedIn};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -55,10 +56,11 @@ impl Sites {
             BlamedKind::Hold | BlamedKind::Idle => stacks.frames(stack),
         };
         let site = holding(&stack, &release, stacks.skipped);
-        let caller = site.as_ref().and_then(|site| caller(site, &stack)).map(line);
+        let caller = site.as_ref().and_then(|site| caller(site, &stack, stacks.skipped)).map(line);
         Blamed {
             site,
             callers: caller.into_iter().collect(),
+            callers_wait_ns: Vec::new(),
             stack,
             kind,
             wait_ns: 0,
@@ -138,7 +140,7 @@ pub(super) fn divide<'c>(
     let of_holds = || cells.clone().flat_map(|cell| &cell.caused);
     let [mut woken_into, mut died] =
         [WOKEN_INTO, DIED].map(|which| Parts::of(of_holds(), which, &ns));
-    for caused in cells.flat_map(|cell| &cell.caused).filter(|caused| is_held(caused)) {
+    for caused in of_holds().filter(|caused| is_held(caused)) {
         let piece = Blamed {
             wait_ns: ns(caused.wait),
             waits: caused.waits,
@@ -161,13 +163,17 @@ pub(super) fn divide<'c>(
         }
         held_by.push(piece);
     }
-    let (held_by, booked_ns) = booked(held_by, total_ns);
+    let (mut held_by, booked_ns) = booked(held_by, total_ns);
+    let mut followed = merged(followed);
+    for pieces in [&mut held_by, &mut followed] {
+        add_waiters(pieces, cells.clone(), stacks);
+    }
     let held_ns = booked_ns.min(total_ns);
     let idle_ns = free_ns.min(total_ns - held_ns);
     let unknown_ns = total_ns - held_ns - idle_ns;
     let blame = Blame { held_ns, ended_ns: 0, idle_ns, unknown_ns };
     debug_assert_eq!(sum_of(&blame), total_ns, "I1: the parts are the whole");
-    Division { blame: Some(blame), held_by, followed: merged(followed), ..Division::default() }
+    Division { blame: Some(blame), held_by, followed, ..Division::default() }
 }
 
 /// What the holds of one stack are to blame for.
@@ -226,13 +232,14 @@ pub(super) fn ended<'c>(
     }));
     let chains = if is_lock { CHAINED } else { CHAIN };
     let of = |caused: &&CausedRecord| [WAKE, PASSED, chains].contains(&caused.passed_to);
-    let caused = cells.flat_map(|cell| &cell.caused).filter(of);
+    let caused = cells.clone().flat_map(|cell| &cell.caused).filter(of);
     let passed = caused.clone().filter(|caused| caused.passed_to == PASSED);
     let passed_ns = super::sum(passed.clone().map(|caused| ns(caused.wait)));
     let passes = super::sum(passed.map(|caused| caused.waits));
     let is_usual =
         passes >= PASSES && 2 * passes >= super::sum(caused.clone().map(|all| all.waits));
-    let (ended_by, booked_ns) = booked(caused.map(piece).collect(), total_ns);
+    let (mut ended_by, booked_ns) = booked(caused.map(piece).collect(), total_ns);
+    add_waiters(&mut ended_by, cells, stacks);
     let passed_ns = if is_usual { passed_ns } else { 0 };
     let passed = passed_ns as f64 / total_ns.max(booked_ns).max(1) as f64;
     let ended_ns = booked_ns.saturating_add(timed_out_ns).min(total_ns);
@@ -298,38 +305,14 @@ fn sum_of(blame: &Blame) -> u64 {
     super::sum([held_ns, ended_ns, idle_ns, unknown_ns])
 }
 
-/// The code that held a lock: the innermost function of the acquisition's stack whose return address is also in that of
-/// the release. Functions that wrap the acquisition have returned by then. A function that released by a tail call has
-/// left the stack, but its return address has not. Of inlined functions, the innermost that the release's stack
-/// contains too. Without such a function, the acquisition's site.
-fn holding(acquisition: &[Frame], release: &[Frame], skipped: &Skipped) -> Option<Frame> {
-    let is_at = |a: &Frame, b: &Frame| a.module == b.module && a.address == b.address;
-    let is_in = |a: &Frame, b: &Frame| {
-        a.module == b.module && a.function == b.function && a.function.is_some()
-    };
-    let common = acquisition.iter().position(|a| release.iter().any(|b| is_at(a, b)));
-    let called = common.and_then(|at| acquisition.get(at.checked_sub(1)?));
-    // All functions inlined at one address have it.
-    let inlined: Vec<Frame> = match called {
-        Some(called) => acquisition.iter().filter(|a| is_at(a, called)).cloned().collect(),
-        None => acquisition.to_vec(),
-    };
-    let first = skipped.site(&inlined);
-    let outwards = inlined.iter().skip_while(|&frame| Some(frame) != first);
-    let mut both = outwards.filter(|a| release.iter().any(|b| is_in(a, b)));
-    both.next().or(first).cloned()
-}
-
-/// The function that called `site` in this stack: of the same module, for a library's callers are not its wrappers.
-fn caller<'s>(site: &Frame, stack: &'s [Frame]) -> Option<&'s Frame> {
-    let outwards = stack.iter().skip_while(|frame| *frame != site).skip(1);
-    outwards.into_iter().find(|frame| frame.function.is_some() && frame.module == site.module)
-}
-
 /// Pieces of one kind and line become one; the greatest waiting comes first. Where waits ended during a hold, one piece
 /// has their waiting, and another counts the hold: at least one, if that went on to the end.
 fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
     all.retain(|piece| piece.wait_ns > 0 || piece.holds > 0);
+    for piece in &mut all {
+        // Of one that is not merged yet, all is its only caller's.
+        piece.callers_wait_ns.resize(piece.callers.len(), piece.wait_ns);
+    }
     // The order within a site decides whose stack stays.
     all.sort_by(|a, b| (b.wait_ns, &a.stack, &a.locks).cmp(&(a.wait_ns, &b.stack, &b.locks)));
     let mut places = HashMap::new();
@@ -349,11 +332,8 @@ fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
         sum.woken_into_ns = sum.woken_into_ns.saturating_add(piece.woken_into_ns);
         sum.died_ns = sum.died_ns.saturating_add(piece.died_ns);
         sum.locks.extend(piece.locks);
-        let is_new =
-            |caller: &Frame| sum.callers.iter().all(|known| known.function != caller.function);
-        let new: Vec<Frame> = piece.callers.into_iter().filter(is_new).collect();
-        sum.callers.extend(new);
-        sum.callers.truncate(CALLERS);
+        let callers = piece.callers.into_iter().zip(piece.callers_wait_ns);
+        callers.for_each(|(caller, wait_ns)| add_caller(sum, caller, wait_ns));
         sum.pids.extend(piece.pids);
         sum.pids.sort_unstable();
         sum.pids.dedup();
@@ -363,7 +343,45 @@ fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
         site.holds = site.holds.max(1);
     }
     sites.sort_by_key(|site| Reverse(site.wait_ns));
+    sites.iter_mut().for_each(rank_callers);
     sites
+}
+
+/// Adds waiting that was for this caller of the function.
+fn add_caller(of: &mut Blamed, caller: Frame, wait_ns: u64) {
+    match of.callers.iter().position(|known| known.function == caller.function) {
+        Some(at) => of.callers_wait_ns[at] = of.callers_wait_ns[at].saturating_add(wait_ns),
+        None => {
+            of.callers.push(caller);
+            of.callers_wait_ns.push(wait_ns);
+        }
+    }
+}
+
+/// Brings those of the most waiting to the front, and drops the last.
+fn rank_callers(of: &mut Blamed) {
+    let mut callers: Vec<(Frame, u64)> =
+        of.callers.drain(..).zip(of.callers_wait_ns.drain(..)).collect();
+    callers.sort_by_key(|&(_, wait_ns)| Reverse(wait_ns));
+    callers.truncate(CALLERS);
+    (of.callers, of.callers_wait_ns) = callers.into_iter().unzip();
+}
+
+/// Adds those that waited in the same functions: they call these, too.
+fn add_waiters<'c>(
+    pieces: &mut [Blamed],
+    cells: impl Iterator<Item = &'c CellRecord>,
+    stacks: &mut Stacks<'_>,
+) {
+    for waits in cells.flat_map(|cell| &cell.caused).filter(|of| of.passed_to == WAITED) {
+        let stack = stacks.frames(waits.stack);
+        for piece in pieces.iter_mut() {
+            let site = piece.site.as_ref();
+            let caller = site.and_then(|site| called_by(site, &stack, stacks.skipped)).map(line);
+            caller.into_iter().for_each(|caller| add_caller(piece, caller, 0));
+        }
+    }
+    pieces.iter_mut().for_each(rank_callers);
 }
 
 fn share_out(pieces: &mut [Blamed], total_ns: u64) {
@@ -414,6 +432,7 @@ fn idle(process: &Process) -> Vec<Blamed> {
             culprits.push(Blamed {
                 site: None,
                 callers: Vec::new(),
+                callers_wait_ns: Vec::new(),
                 stack: Vec::new(),
                 kind: BlamedKind::Idle,
                 wait_ns: 0,
@@ -442,26 +461,9 @@ fn idle(process: &Process) -> Vec<Blamed> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::site::stack;
     use super::*;
-
-    /// Frames of functions with addresses, innermost first.
-    fn stack(frames: &[(&str, &str)]) -> Vec<Frame> {
-        let frame = |&(function, address): &(&str, &str)| Frame {
-            function: Some(function.to_owned()),
-            file: None,
-            line: None,
-            module: Some("/bin/program".to_owned()),
-            address: address.to_owned(),
-        };
-        frames.iter().map(frame).collect()
-    }
-
-    fn held_in(acquisition: &[(&str, &str)], release: &[(&str, &str)]) -> String {
-        holding(&stack(acquisition), &stack(release), &Skipped::default())
-            .unwrap()
-            .function
-            .unwrap()
-    }
+    use crate::code::Skipped;
 
     #[test]
     fn the_callers_of_one_culprit_are_kept_those_of_the_most_waiting_first() {
@@ -472,24 +474,27 @@ mod tests {
                 stack(&[("unlock", "1"), ("give", "2"), ("x", "3"), (caller, "4"), ("main", "5")]);
             stack[2] = outside.clone();
             let site = Some(stack[1].clone());
-            let callers = super::caller(&stack[1], &stack).cloned().into_iter().collect();
+            let callers = super::caller(&stack[1], &stack, &Skipped::default())
+                .cloned()
+                .into_iter()
+                .collect();
             Blamed { site, stack, callers, wait_ns, ..blamed() }
         };
-        let pieces = vec![piece("b", 2), piece("a", 3), piece("b", 1), piece("c", 1)];
+        let pieces = vec![piece("b", 2), piece("a", 3), piece("b", 2), piece("c", 1)];
         let [one] = &merged(pieces)[..] else { panic!("one culprit") };
         let names: Vec<_> =
             one.callers.iter().map(|frame| frame.function.as_deref().unwrap()).collect();
-        assert_eq!((names, one.wait_ns), (vec!["a", "b", "c"], 7));
+        assert_eq!((names, one.wait_ns), (vec!["b", "a", "c"], 8));
+        assert_eq!(one.callers_wait_ns, [4, 3, 1]);
         let many = ["a", "b", "c", "d", "e"].map(|name| piece(name, 1)).to_vec();
         assert_eq!(merged(many)[0].callers.len(), CALLERS);
-        let alone = stack(&[("unlock", "1")]);
-        assert_eq!(caller(&alone[0], &alone), None);
     }
 
     fn blamed() -> Blamed {
         Blamed {
             site: None,
             callers: Vec::new(),
+            callers_wait_ns: Vec::new(),
             stack: Vec::new(),
             kind: BlamedKind::Wake,
             wait_ns: 0,
@@ -505,36 +510,5 @@ mod tests {
             pids: Vec::new(),
             locks: Vec::new(),
         }
-    }
-
-    #[test]
-    fn functions_that_wrap_a_lock_do_not_hold_it() {
-        let taken = [("lock", "1"), ("locked", "2"), ("work", "3"), ("main", "4")];
-        assert_eq!(held_in(&taken, &[("unlock", "5"), ("work", "6"), ("main", "4")]), "work");
-        let [.., work, main] = taken;
-        assert_eq!(held_in(&[work, main], &[("work", "6"), ("main", "4")]), "work");
-        // Taken and released by two functions that a third calls.
-        assert_eq!(held_in(&taken, &[("end", "7"), ("work", "8"), ("main", "4")]), "work");
-    }
-
-    #[test]
-    fn a_function_that_releases_by_a_tail_call_holds_it() {
-        let taken = [("std::lock", "1"), ("work", "1"), ("loop", "2"), ("main", "3")];
-        assert_eq!(held_in(&taken, &[("loop", "2"), ("main", "3")]), "work");
-        assert_eq!(held_in(&taken, &[("unlock", "9"), ("loop", "2"), ("main", "3")]), "work");
-    }
-
-    #[test]
-    fn of_functions_inlined_the_innermost_that_releases_holds_it() {
-        let taken =
-            [("std::lock", "1"), ("lock", "1"), ("work", "1"), ("loop", "1"), ("main", "2")];
-        let released = [("std::unlock", "3"), ("work", "3"), ("loop", "3"), ("main", "2")];
-        assert_eq!(held_in(&taken, &released), "work");
-    }
-
-    #[test]
-    fn without_a_common_caller_it_is_the_site_of_the_acquisition() {
-        assert_eq!(held_in(&[("std::lock", "1"), ("take", "2")], &[]), "take");
-        assert_eq!(held_in(&[("take", "1"), ("run", "2")], &[("give", "3"), ("run", "4")]), "run");
     }
 }

@@ -22,6 +22,7 @@ mod path;
 mod permits;
 mod posters;
 pub(crate) mod scripts;
+mod site;
 mod spans;
 mod stacks;
 mod taken;

@@ -8,7 +8,7 @@
 use super::Subject;
 use super::rules::Said;
 use super::weight::HEAVY_NS;
-use crate::rows::code_in;
+use crate::helpers::blamed;
 use crate::run::{Class, Kind};
 use uncontended_figures::{duration, percent};
 
@@ -33,8 +33,7 @@ pub(super) fn waited_for(subject: &Subject) -> Option<Said> {
         return None;
     }
     let (waited, share) = (duration(waited_ns), percent(first.share.min(1.0)));
-    let code = first.site.as_ref().map(|site| code_in(site, Some(&first.stack)));
-    let code = code.unwrap_or_else(|| "unrecorded code".to_owned());
+    let code = blamed(first).unwrap_or_else(|| "unrecorded code".to_owned());
     let (text, advice) = if is_barrier {
         (
             format!(

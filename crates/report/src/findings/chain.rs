@@ -7,7 +7,8 @@
 
 use super::Subject;
 use super::rules::Said;
-use crate::rows::{code, code_in, kind_of, place};
+use crate::helpers::blamed;
+use crate::rows::{code, kind_of, place};
 use crate::run::{HoldersWaited, Lock, WaitedOn};
 use uncontended_figures::{duration, percent};
 
@@ -99,9 +100,7 @@ pub(super) fn passed_on(subject: &Subject) -> Option<Said> {
         None => {
             let by = &subject.lock.held_by;
             let first = by.iter().max_by_key(|by| by.passed_on_ns)?;
-            let site = first.site.as_ref();
-            let holder = site
-                .map_or_else(|| "unknown code".to_owned(), |at| code_in(at, Some(&first.stack)));
+            let holder = blamed(first).unwrap_or_else(|| "unknown code".to_owned());
             (
                 format!("its holder waited for another lock (mostly in {holder})"),
                 ": see which code the culprits name; or let go of this lock before waiting for the other",

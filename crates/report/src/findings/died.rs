@@ -2,7 +2,7 @@
 
 use super::Subject;
 use super::rules::Said;
-use crate::rows::code_in;
+use crate::helpers::blamed;
 use crate::terminal::several;
 use uncontended_figures::{duration, percent};
 
@@ -32,7 +32,7 @@ pub(super) fn holder_died(subject: &Subject) -> Option<Said> {
         return None;
     }
     let first = lock.held_by.iter().max_by_key(|by| by.died_ns);
-    let code = first.and_then(|by| Some(code_in(by.site.as_ref()?, Some(&by.stack))));
+    let code = first.and_then(blamed);
     let code = code.map_or_else(String::new, |code| format!(", mostly in {code}"));
     Some(Said {
         cost_ns: waited_ns,

@@ -8,6 +8,7 @@ use super::rules::{
 };
 use super::weight::asleep;
 use super::{Subject, chain, fourth};
+use crate::helpers::blamed_function;
 use crate::run::{Distribution, Kind, Lock};
 use uncontended_figures::{count, duration, number};
 
@@ -84,7 +85,7 @@ const DO_LESS: &str = ": do less while holding it";
 /// that caused most of the waiting have their own figures.
 fn long_hold_of_a_side(subject: &Subject, wait: &Distribution) -> Option<Said> {
     let by = subject.lock.held_by.first()?;
-    let longest = LongHold { ns: by.longest_ns, code: by.site.as_ref().map(crate::rows::function) };
+    let longest = LongHold { ns: by.longest_ns, code: blamed_function(by) };
     let repeated = fourth(&wait.worst) >= LONG_WAIT_NS && by.holds >= MANY_HOLDS;
     explains(subject, wait, longest.ns, repeated).then(|| Said {
         cost_ns: wait.total,
@@ -131,9 +132,7 @@ pub(super) fn longest_hold(lock: &Lock, hold: &Distribution) -> LongHold {
     let ended = lock.held_by.iter().filter(|by| by.longest_ns <= hold.max + hold.max / 10);
     let longest = ended.max_by_key(|by| by.longest_ns);
     match longest.filter(|by| by.longest_ns >= hold.max - hold.max / 10) {
-        Some(by) => {
-            LongHold { ns: by.longest_ns, code: by.site.as_ref().map(crate::rows::function) }
-        }
+        Some(by) => LongHold { ns: by.longest_ns, code: blamed_function(by) },
         None => LongHold { ns: hold.max, code: None },
     }
 }

@@ -33,10 +33,12 @@ mod weight;
 pub use none::none;
 pub(crate) use rules::cause;
 pub use trial::{Trial, tried_by};
+pub(crate) use unseen::waited_at;
 pub(crate) use weight::{HEAVY_NS, NOT_SEEN, why_unknown};
 
 use crate::code::line;
-use crate::rows::{code_in, function, place};
+use crate::helpers::{blamed, blamed_function};
+use crate::rows::{function, place};
 use crate::run::{
     Class, Finding, Frame, GAINS, Holds, Kind, Lock, Process, RankedBy, RunReport, Thread,
 };
@@ -294,7 +296,9 @@ fn holder(subject: &Subject, rule: &str, text: String) -> String {
     let is_about_holds = !["unfinished", "polling", "passed-on", "gate"].contains(&rule);
     let first = subject.lock.held_by.first().filter(|_| is_about_holds);
     let is_said = |site: &Frame| {
-        text.contains(&function(site)) || subject.lock.site.as_ref().map(line) == Some(line(site))
+        let with_caller = first.and_then(blamed_function);
+        [Some(function(site)), with_caller].iter().flatten().any(|code| text.contains(code))
+            || subject.lock.site.as_ref().map(line) == Some(line(site))
     };
     let site = first.and_then(|by| by.site.as_ref()).filter(|site| !is_said(site));
     let code = site.and(holder_code(subject.lock)).zip(first);
@@ -307,7 +311,7 @@ fn holder(subject: &Subject, rule: &str, text: String) -> String {
 /// The code whose holds caused most of the waiting for a lock.
 fn holder_code(lock: &Lock) -> Option<String> {
     let by = lock.held_by.first().filter(|by| by.share >= MOSTLY)?;
-    by.site.as_ref().map(|site| code_in(site, Some(&by.stack)))
+    blamed(by)
 }
 
 /// How the sentence of a rule ends: with what to do, or with why that would not help.

@@ -4,7 +4,7 @@ use super::{HEAVY_NS, MATERIAL_SHARE, MOSTLY};
 use crate::aggregate::scripts::has_own_locks;
 use crate::aggregate::sum;
 use crate::hangs;
-use crate::rows::code_in;
+use crate::helpers::blamed;
 use crate::run::{Class, Kind, Lock, RunReport, Thread};
 use crate::terminal::{shown, still_waited_ns};
 use uncontended_figures::text::clean;
@@ -115,7 +115,7 @@ fn for_work(
     let &(lock, ns, lived_ns) = others.max_by_key(|&&(lock, ns, _)| (ns, lock.id))?;
     let share = (ns as f64 / lived_ns as f64).min(1.0);
     let by = lock.ended_by.first().filter(|by| by.share >= MOSTLY)?;
-    let code = code_in(by.site.as_ref()?, Some(&by.stack));
+    let code = blamed(by)?;
     (share >= MUCH).then(|| {
         format!(
             "; {} of the threads' time was waiting for work or an event at #{}, mostly until {code}",

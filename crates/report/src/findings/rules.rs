@@ -6,6 +6,7 @@
 //! contention.
 
 use super::{Subject, arrivals, chain, died, fourth, hold, hung, sleep, weight};
+use crate::helpers::blamed;
 use crate::rows::{idle_share, idle_wait_ns};
 use crate::run::{Class, Distribution, IdleCause, Kind, Lock, Span};
 use uncontended_figures::{count, duration, number, percent};
@@ -355,11 +356,11 @@ fn owner_changes(subject: &Subject) -> Option<Said> {
 }
 
 /// A program with fewer failed tries has other work to do between them.
-const MANY_TRIES: u64 = 10_000;
+const MANY_TRIES: u64 = 1_000;
 /// Failed tries per acquisition.
-const TRIES_PER_ACQUISITION: u64 = 10;
+const TRIES_PER_ACQUISITION: u64 = 5;
 /// And this many per second: polling, not an occasional try.
-const TRIES_PER_S: f64 = 1_000.0;
+const TRIES_PER_S: f64 = 500.0;
 /// The cost of a failed try on a cache line that others write, only to order the findings.
 const TRY_NS: u64 = 100;
 
@@ -374,9 +375,10 @@ fn polling(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: lock.try_failed.saturating_mul(TRY_NS),
         text: format!(
-            "{} tries failed for {} acquisitions: it is polled",
+            "{} tries failed for {} acquisitions: it is polled, {}",
             count(lock.try_failed),
-            count(lock.acquisitions)
+            count(lock.acquisitions),
+            polled_holds(subject)
         ),
         advice: "; block, or wait longer between tries".to_owned(),
         evidence: vec![
@@ -385,6 +387,26 @@ fn polling(subject: &Subject) -> Option<Said> {
             ("try_failed_per_s", rate),
         ],
     })
+}
+
+/// What is known of the holds of a lock that no thread waits for.
+fn polled_holds(subject: &Subject) -> String {
+    let lock = subject.lock;
+    let longest = lock.moments.iter().filter(|moment| moment.what == Span::Hold);
+    let holder = longest.max_by_key(|moment| moment.ns).and_then(|moment| moment.tid);
+    let by = holder.map_or_else(String::new, |tid| format!(" by thread {tid}"));
+    match &lock.hold_ns {
+        Some(hold) => {
+            let (longest, half) = (duration(hold.max), duration(hold.p50));
+            format!(
+                "while it is held for up to {longest}{by} (median of its holds{}: {half})",
+                subject.which_holds()
+            )
+        }
+        None => {
+            "and since no thread waited, its holds were not recorded: --all-holds does".to_owned()
+        }
+    }
 }
 
 /// The share of a lock's waiting that is of threads woken while it is held.
@@ -399,7 +421,7 @@ fn woken_into(subject: &Subject) -> Option<Said> {
     if share < MOSTLY_WOKEN_INTO || !subject.is_costly() {
         return None;
     }
-    let code = first.site.as_ref().map_or_else(|| "unknown code".to_owned(), crate::rows::code);
+    let code = blamed(first).unwrap_or_else(|| "unknown code".to_owned());
     Some(Said {
         cost_ns: first.woken_into_ns,
         text: format!(

@@ -4,6 +4,7 @@
 use super::hold::longest_hold;
 use super::rules::{MOSTLY_IDLE, NO_CPU, Said, all_off_cpu, cause, is_exclusive, without_cpu};
 use super::{Subject, chain, fourth};
+use crate::helpers::blamed;
 use crate::rows::idle_share;
 use crate::run::{Blame, Distribution, IdleCause, Kind, Lock, RunReport, Source};
 use crate::terminal::several;
@@ -174,8 +175,7 @@ const MUCH: f64 = 0.2;
 fn passing(subject: &Subject, wait: &Distribution) -> Option<String> {
     let lock = subject.lock;
     let first = lock.ended_by.first()?;
-    let code = |site| crate::rows::code_in(site, Some(&first.stack));
-    let code = first.site.as_ref().map_or_else(|| "unknown code".to_owned(), code);
+    let code = blamed(first).unwrap_or_else(|| "unknown code".to_owned());
     let share = percent(first.share);
     Some(if lock.is_given_back() && lock.woken.is_some() {
         format!(

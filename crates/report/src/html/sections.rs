@@ -100,6 +100,7 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
         "locks",
         "taken",
         "blocked",
+        "tries failed",
         "slept",
         "wait",
         "not ended",
@@ -117,8 +118,8 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
     ];
     let cells = rows.iter().take(TABLE_ROWS).map(|row| {
         let mut cells = names(row);
-        cells.push(share(row.blocked_share()));
-        cells.push(share(row.slept.share()));
+        let [blocked, slept] = [row.blocked_share(), row.slept.share()].map(share);
+        cells.extend([blocked, count(Some(row.try_failed)), slept]);
         let wait = row.wait.as_ref();
         cells.extend([
             time(wait, |t| t.total),
@@ -182,6 +183,7 @@ fn without_constants(headings: &[&str], cells: Vec<Vec<Cell>>, rows: &[Row]) -> 
         "pid" => rows.iter().all(|row| row.pids() == rows[0].pids()),
         "class" => rows.iter().all(|row| row.class() == Class::Contention),
         "locks" => one_each,
+        "tries failed" => !rows.iter().any(Row::is_polled),
         "slept" => rows.iter().all(|row| row.slept.known == 0),
         "not ended" => rows.iter().all(|row| row.unfinished.is_none()),
         _ => false,
@@ -383,11 +385,7 @@ pub(super) fn futex_sites(report: &RunReport) -> Markup {
         .iter()
         .take(TABLE_ROWS)
         .map(|site| {
-            let code = crate::rows::callers(&site.stack)
-                .take(4)
-                .map(crate::rows::function)
-                .collect::<Vec<_>>()
-                .join(" ← ");
+            let code = crate::findings::waited_at(site);
             vec![Cell::text(code), count(Some(site.waits)), duration(Some(site.total_ns))]
         })
         .collect();

@@ -51,6 +51,9 @@ pub struct Blamed {
     /// The functions of the same module that called it there, those of the most waiting first, at most four.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<Frame>,
+    /// The waiting that each of these caused through it. One that only waited in it has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub callers_wait_ns: Vec<u64>,
     /// What it did.
     pub kind: BlamedKind,
     /// The waiting it caused, summed over the waiters.

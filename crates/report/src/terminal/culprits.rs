@@ -5,6 +5,7 @@ use super::{Options, heading};
 use crate::code::{base, line};
 use crate::findings::{HEAVY_NS, NOT_SEEN, cause, why_unknown};
 use crate::hangs;
+use crate::helpers::blamed;
 use crate::rows;
 use crate::run::{
     Blamed, BlamedKind, Class, Frame, GAINS, IdleCause, Kind, Lock, Process, RankedBy, RunReport,
@@ -373,7 +374,7 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
     let place = match (&culprit.site, culprit.kind) {
         (Some(frame), _) => match own_code(report, culprit, frame) {
             Some(own) => format!("{} ← {}", rows::code(frame), rows::code(own)),
-            None => rows::code_in(frame, Some(&culprit.stack)),
+            None => blamed(culprit).unwrap_or_default(),
         },
         (None, BlamedKind::Idle) => lock.map_or_else(|| "–".to_owned(), waited_for),
         (None, BlamedKind::Hold | BlamedKind::Wake) => "code not recorded".to_owned(),

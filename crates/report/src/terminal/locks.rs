@@ -20,6 +20,7 @@ const TAKEN: Shown = (Column::figure("taken"), |row| row.taken().map_or_else(das
 const BLOCKED: Shown = (Column::figure("blocked").goes(1), |row| {
     row.blocked_share().map_or_else(dash, figures::percent)
 });
+const TRIES: Shown = (Column::figure("tries failed"), |row| figures::count(row.try_failed));
 const SLEPT: Shown =
     (Column::figure("slept").goes(11), |row| row.slept.share().map_or_else(dash, figures::percent));
 const WAIT: [Shown; 6] = [
@@ -78,7 +79,7 @@ pub(super) fn locks(report: &RunReport, rows: &[Row], options: &Options, paint: 
         false => KIND,
     };
     let columns: [&[Shown]; 5] = [
-        &[LOCK, PID, CLASS, kind, WHERE, LOCKS, TAKEN, BLOCKED, SLEPT],
+        &[LOCK, PID, CLASS, kind, WHERE, LOCKS, TAKEN, BLOCKED, TRIES, SLEPT],
         &WAIT,
         &IDLE,
         &holds,
@@ -97,6 +98,9 @@ pub(super) fn locks(report: &RunReport, rows: &[Row], options: &Options, paint: 
     }
     if shown.iter().all(|row| row.unfinished.is_none()) {
         table.drop_column("not ended");
+    }
+    if !shown.iter().any(Row::is_polled) {
+        table.drop_column("tries failed");
     }
     if shown.iter().all(|row| row.slept.known == 0) {
         table.drop_column("slept");

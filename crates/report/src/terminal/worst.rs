@@ -1,10 +1,12 @@
 //! The longest wait and the longest idle interval of the costliest locks, with the stacks of all threads involved.
 
 use super::{Options, Paint, heading};
+use crate::findings::{NOT_SEEN, waited_at};
+use crate::helpers;
 use crate::rows::{self, Row, Slept, place};
 use crate::run::{
-    Blame, Blamed, Distribution, Frame, IdleCause, Kind, Lock, RunReport, Woken, WorstIdle,
-    WorstWait,
+    Blame, Blamed, Distribution, Frame, IdleCause, Kind, Lock, RunReport, WaitedIn, Woken,
+    WorstIdle, WorstWait,
 };
 use uncontended_figures as figures;
 use uncontended_figures::text::{fit, wrap};
@@ -17,8 +19,6 @@ const IDLES: usize = 3;
 const FRAMES: usize = 8;
 /// From this long on, it was not the wakeup alone that took so long.
 const WAKEUP_NS: u64 = 200_000;
-/// How many callers identify a futex wait.
-const CALLERS: usize = 3;
 
 /// The worst cases of the first rows with waits.
 pub(super) fn cases(rows: &[Row], options: &Options, paint: Paint) -> String {
@@ -57,20 +57,19 @@ const LEAST: f64 = 0.005;
 /// The code in which most of the waiting for a lock was, and the code that held it or ended the waits, a line each. One
 /// place that waited is the stack above.
 pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
-    type Place<'a> = (f64, Option<&'a Frame>, &'a [Frame], &'a [u32]);
+    type Place<'a> = (f64, Option<String>, &'a [u32]);
     fn of(blamed: &[Blamed]) -> Vec<Place<'_>> {
-        blamed.iter().map(|by| (by.share, by.site.as_ref(), &by.stack[..], &by.pids[..])).collect()
+        blamed.iter().map(|by| (by.share, helpers::blamed(by), &by.pids[..])).collect()
     }
-    let waited = lock.waited_in.iter();
-    let waited = waited.map(|at| (at.share, at.site.as_ref(), &at.stack[..], &[][..]));
+    let code = |at: &WaitedIn| Some(rows::code_in(at.site.as_ref()?, Some(&at.stack)));
+    let waited = lock.waited_in.iter().map(|at| (at.share, code(at), &[][..]));
     let waited: Vec<Place> = waited.collect();
     let waited = if waited.len() > 1 { waited } else { Vec::new() };
     let line = |how: &str, places: &[Place]| {
         let named = places.iter().filter(|(share, ..)| *share >= LEAST).take(PLACES);
-        let words = named.map(|&(share, site, stack, pids)| {
-            let code = |site| rows::code_in(site, Some(stack));
-            let code = site.map_or_else(|| "unrecorded code".to_owned(), code);
-            format!("{code} ({}{})", figures::percent(share), of_processes(pids))
+        let words = named.map(|(share, code, pids)| {
+            let code = code.as_deref().unwrap_or("unrecorded code");
+            format!("{code} ({}{})", figures::percent(*share), of_processes(pids))
         });
         let words: Vec<String> = words.collect();
         let more = if places.len() > words.len() { ", …" } else { "" };
@@ -85,6 +84,7 @@ pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
     let unseen = (is_unexplained(lock)).then(|| {
         format!("who made threads wait for #{id} was not seen: another process, or code that is not observed")
     });
+    let unseen = unseen.or_else(|| in_part(lock));
     let lines = sides.iter().filter_map(|(how, places)| line(how, places));
     let woken = lock.woken.and_then(|woken| parts(id, woken));
     lines.chain(unseen).chain(died(lock)).chain(woken).collect()
@@ -94,6 +94,25 @@ pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
 fn is_unexplained(lock: &Lock) -> bool {
     let is_all = |blame: Blame| blame.held_ns == 0 && blame.ended_ns == 0 && blame.idle_ns == 0;
     lock.like.is_some() && lock.blame.is_some_and(is_all)
+}
+
+/// A larger share of a lock's waiting without a known cause is said.
+const MUCH: f64 = 0.05;
+
+/// How much of the waiting for a lock has no known cause, if it is much.
+fn in_part(lock: &Lock) -> Option<String> {
+    let (unknown_ns, total_ns) = (lock.blame?.unknown_ns, lock.wait_ns.as_ref()?.total);
+    let share = unknown_ns as f64 / total_ns.max(1) as f64;
+    let has_holders = !matches!(lock.kind, Kind::Condition | Kind::Barrier | Kind::Futex);
+    let why = if has_holders && lock.ended_by.is_empty() {
+        NOT_SEEN
+    } else {
+        "what ended it was not seen"
+    };
+    (share > MUCH).then(|| {
+        let (share, unknown) = (figures::percent(share), figures::duration(unknown_ns));
+        format!("{share} of the waiting for #{} ({unknown}) has no known cause: {why}", lock.id)
+    })
 }
 
 /// Whose threads they were, of a lock that several processes share.
@@ -266,9 +285,7 @@ fn frame_line(frame: &Frame) -> String {
 pub(super) fn futex_sites(report: &RunReport, options: &Options) -> String {
     let mut text = String::new();
     for site in super::listed_futex_sites(report).iter().take(options.top) {
-        let code: Vec<String> =
-            rows::callers(&site.stack).take(CALLERS).map(rows::function).collect();
-        let code = if code.is_empty() { "unknown code".to_owned() } else { code.join(" ← ") };
+        let code = waited_at(site);
         let line = format!(
             "kernel: {} of futex waiting in {}, at {code}",
             figures::duration(site.total_ns),

@@ -170,6 +170,7 @@ pub(crate) fn blamed(function: &str, wait_ns: u64, share: f64) -> Blamed {
         woken_into_ns: 0,
         died_ns: 0,
         callers: Vec::new(),
+        callers_wait_ns: Vec::new(),
         path_ns: None,
         gain_at_most_ns: None,
         pids: vec![],
