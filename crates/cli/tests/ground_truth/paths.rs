@@ -26,9 +26,7 @@ fn the_path_leads_to_the_hold_that_all_waited_for() {
         assert_eq!(report["ranked_by"], "gain", "{mode}");
         let paths = report["paths"].as_array().expect("paths");
         let [path] = &paths[..] else { panic!("{mode}: {paths:?}") };
-        // No thread joins the one that ends the process, so what was before that one is unknown.
-        let most = if mode == "exit" { 100_000_000 } else { 0 };
-        assert!(path["unknown_ns"].as_u64().is_some_and(|ns| ns <= most), "{mode}: {path:#}");
+        assert_eq!(path["unknown_ns"], 0, "{mode}: {path:#}");
     }
 }
 
@@ -125,4 +123,18 @@ fn half_a_hold_gains_what_the_path_says() {
         "{gained} is not from {least} to {most}"
     );
     assert!(most > 2 * slack, "{most}");
+}
+
+#[test]
+fn a_thread_that_takes_no_lock_is_on_the_path() {
+    for mode in ["first", "last", "timed", "c11", "exits"] {
+        let report = check_with("computes", &[mode], 0);
+        let path = &report["paths"][0];
+        assert!(path["unknown_ns"].as_u64().is_some_and(|ns| ns < 1_000_000), "{mode}: {path:#}");
+        let threads = report["processes"][0]["threads"].as_array().expect("threads");
+        let lived = |thread: &&Value| thread["lived_ns"].as_u64() >= Some(490_000_000);
+        assert_eq!(threads.iter().filter(lived).count(), 2, "{mode}: {threads:#?}");
+        let other = |thread: &&Value| thread["other_wait_ns"].is_u64();
+        assert_eq!(threads.iter().filter(other).count(), 5, "{mode}: {threads:#?}");
+    }
 }

@@ -27,7 +27,7 @@ const MOST: usize = 20;
 /// Code to blame: what it did, and the line.
 type Code = (BlamedKind, Option<Frame>);
 
-/// The number of threads that took no lock that is seen, in place of the kernel's.
+/// The number of threads that are not in the record, in place of the kernel's.
 const UNSEEN: u32 = 0;
 
 /// What is known of the time of a process's threads.
@@ -59,12 +59,12 @@ pub(super) fn known(
     let ended_by = logs.threads.get(&image.ended_by).filter(|_| image.end_ticks != 0);
     let last = ended_by.map(|&thread| (thread, logs.ns(image.end_ticks)));
     let mut history = History { from: logs.ns(image.start_ticks), threads: Vec::new() };
-    for (number, thread) in image.threads.iter().enumerate() {
+    for thread in &image.threads {
         history.from = history.from.max(logs.known_from(thread));
         let is_main = thread.tid == image.pid;
         history.threads.push(Thread {
-            start: logs.ns(if is_main { image.start_ticks } else { thread.start_ticks }),
-            creator: logs.creator(number),
+            start: logs.ns(if is_main { image.start_ticks } else { thread.since() }),
+            creator: logs.threads.get(&thread.creator).copied(),
             waits: logs.waits(thread),
             joined: logs.joined_after(thread),
             holds: Vec::new(),
@@ -98,8 +98,6 @@ pub(super) struct Logs<'a> {
     threads: HashMap<u32, usize>,
     /// Rows by the numbers of their locks.
     locks: HashMap<u32, usize>,
-    /// For each thread that was joined, by which.
-    joined: HashMap<usize, usize>,
     /// The ends of the threads of each handle, in the order of time, with the threads' numbers.
     ends: HashMap<u64, Vec<(u64, usize)>>,
     /// The handles of all threads, and their numbers in the kernel.
@@ -122,15 +120,7 @@ impl<'a> Logs<'a> {
         ends.values_mut().for_each(|of_handle| of_handle.sort_unstable());
         let of_all = image.threads.iter();
         let known = of_all.map(|thread| (thread.handle, thread.tid)).unzip();
-        let mut logs = Logs { record, image, threads, locks, joined: HashMap::new(), ends, known };
-        for (joiner, thread) in image.threads.iter().enumerate() {
-            for wait in thread.log.waits() {
-                if let Some((ended, _)) = logs.ended(wait) {
-                    logs.joined.insert(ended, joiner);
-                }
-            }
-        }
-        logs
+        Logs { record, image, threads, locks, ends, known }
     }
 
     /// The row of the lock with this number.
@@ -152,12 +142,7 @@ impl<'a> Logs<'a> {
         first.map_or(0, |first| self.ns(first.ended))
     }
 
-    /// The thread that is taken to have made this one: the one that joined it.
-    fn creator(&self, number: usize) -> Option<usize> {
-        self.joined.get(&number).copied().filter(|&creator| creator != number)
-    }
-
-    /// Whether a wait was for the end of a thread that took no lock that is seen.
+    /// Whether a wait was for the end of a thread that is not in the record.
     pub(super) fn is_for_unseen(&self, wait: &LoggedRecord) -> bool {
         let (handles, tids) = &self.known;
         let is_known = match wait.by {
@@ -199,7 +184,7 @@ impl<'a> Logs<'a> {
         ended.map(|(at, (by, end))| (self.ns(at), by, self.ns(end))).collect()
     }
 
-    /// Adds the threads that were joined and took no lock that is seen: all that is known of each is that it ran while
+    /// Adds the threads that were joined and are not in the record: all that is known of each is that it ran while
     /// another thread waited for its end.
     fn add_unseen(&self, history: &mut History) {
         for (joiner, thread) in self.image.threads.iter().enumerate() {
@@ -209,8 +194,7 @@ impl<'a> Logs<'a> {
                 let mut waits = history.threads[joiner].waits.iter_mut();
                 let Some(wait) = waits.find(|wait| wait.began == start) else { continue };
                 wait.by = Some((fresh, end));
-                let creator = Some(joiner);
-                history.threads.push(Thread { start, creator, ..Thread::default() });
+                history.threads.push(Thread { start, ..Thread::default() });
             }
         }
     }
@@ -491,7 +475,7 @@ impl Known {
         }
     }
 
-    /// The same share of the path's time in threads that took no lock that is seen: what of it they neither ran nor
+    /// The same share of the path's time in threads that are not in the record: what of it they neither ran nor
     /// wanted a CPU.
     fn asleep_unseen(&self, process: &Process) -> f64 {
         let unseen = process.threads.iter().filter(|figures| !self.tids.contains(&figures.tid));
