@@ -71,6 +71,7 @@ impl Sites {
             died_ns: 0,
             path_ns: None,
             gain_at_most_ns: None,
+            may_move_to: Vec::new(),
             pids,
             locks: Vec::new(),
         }
@@ -409,6 +410,7 @@ fn idle(process: &Process) -> Vec<Blamed> {
                 died_ns: 0,
                 path_ns: None,
                 gain_at_most_ns: None,
+                may_move_to: Vec::new(),
                 pids: Vec::new(),
                 locks: Vec::new(),
             });
@@ -485,6 +487,7 @@ mod tests {
             died_ns: 0,
             path_ns: None,
             gain_at_most_ns: None,
+            may_move_to: Vec::new(),
             pids: Vec::new(),
             locks: Vec::new(),
         }

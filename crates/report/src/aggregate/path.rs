@@ -7,6 +7,7 @@
 
 use super::blame::Sites;
 use super::locks::Rows;
+use super::rivals::Rivals;
 use super::stacks::Stacks;
 use crate::code::line;
 use crate::path::{Held, History, Of, Replay, Step, Thread, Wait, What, parts, walk};
@@ -46,6 +47,7 @@ pub(super) struct Known {
     /// The path of the process.
     steps: Vec<Step>,
     codes: HashMap<Code, usize>,
+    rivals: Rivals,
 }
 
 /// The history of `image`, with its path if it ended by itself.
@@ -87,7 +89,8 @@ pub(super) fn known(
     let steps = last.map(|last| walk(&history, 0, last)).unwrap_or_default();
     let images = record.processes.iter().filter(|other| other.pid == image.pid);
     let first_ns = images.map(|image| record.ns_at(image.start_ticks)).min().unwrap_or(0);
-    Known { pid: image.pid, first_ns, tids, history, alone, held, last, steps, codes }
+    let rivals = last.map(|_| Rivals::new(record, image, rows)).unwrap_or_default();
+    Known { pid: image.pid, first_ns, tids, history, alone, held, last, steps, codes, rivals }
 }
 
 /// The logs of a process's threads.
@@ -364,7 +367,11 @@ pub(super) fn rank(report: &mut RunReport, known: &[Known], first: Option<u32>) 
                 // Where threads barge in, a replay may take another turn: that is luck, and no gain.
                 let gain_ns = gain_ns.min(path_ns);
                 culprit.gain_at_most_ns = add(culprit.gain_at_most_ns, gain_ns);
-                most = most.max(gain_ns as f64 / wall_ns.max(1) as f64);
+                let gain = gain_ns as f64 / wall_ns.max(1) as f64;
+                most = most.max(gain);
+                if gain >= GAINS {
+                    culprit.may_move_to.extend(path.may_move_to(culprit, &process.locks));
+                }
             }
         }
     }
@@ -410,12 +417,16 @@ pub(super) fn is_handover(what: What) -> bool {
     matches!(what, What::Handover(_))
 }
 
+/// The rows of a culprit in this process.
+fn rows_of(culprit: &Blamed, locks: &[Lock]) -> HashSet<usize> {
+    let rows = locks.iter().enumerate();
+    rows.filter(|(_, lock)| culprit.locks.contains(&lock.id)).map(|(row, _)| row).collect()
+}
+
 impl Known {
     /// What a culprit is in this process; none if it is not its.
     pub(super) fn of(&self, culprit: &Blamed, locks: &[Lock]) -> Option<Of> {
-        let rows = locks.iter().enumerate();
-        let rows = rows.filter(|(_, lock)| culprit.locks.contains(&lock.id)).map(|(row, _)| row);
-        let rows: HashSet<usize> = rows.collect();
+        let rows = rows_of(culprit, locks);
         let code = || self.codes.get(&(culprit.kind, culprit.site.as_ref().map(line)));
         match culprit.kind {
             _ if rows.is_empty() => None,
@@ -424,6 +435,12 @@ impl Known {
                 Some(Of::Code(code().copied().unwrap_or(usize::MAX)))
             }
         }
+    }
+
+    /// The locks that may take the place of this culprit's.
+    fn may_move_to(&self, culprit: &Blamed, locks: &[Lock]) -> Vec<u64> {
+        let rows = self.rivals.of(&rows_of(culprit, locks), locks);
+        rows.into_iter().map(|row| locks[row].id).collect()
     }
 
     pub(super) fn inside<'a>(&self, of: &'a Of) -> Inside<'a> {

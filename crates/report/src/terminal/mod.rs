@@ -20,7 +20,7 @@ mod threads;
 mod worst;
 mod wrappers;
 
-pub(crate) use culprits::{negligible, notes, ranked, shown, unranked, waited_ns, words};
+pub(crate) use culprits::{gain, negligible, notes, ranked, shown, unranked, waited_ns, words};
 pub use history::{difference, history};
 pub(crate) use threads::{longest_join, own_switches};
 pub(crate) use worst::{both_ends, cause, lost, member, slept};
