@@ -73,6 +73,15 @@ fn the_first_line_says_what_there_is_to_gain() {
     assert_eq!(summary(&none), words);
 }
 
+/// Holds on the path may be longer than the waits for them.
+#[test]
+fn a_report_has_one_figure_for_how_much_shorter_a_run_would_be() {
+    let report = of(MS, 40, RankedBy::Wait, Some(200 * MS));
+    let text = render(&report, &Options { width: 400, ..Options::default() });
+    assert_eq!(text.matches("shorter").count(), 1, "{text}");
+    assert!(text.contains("0.400 % shorter at most"), "{text}");
+}
+
 /// Of many processes, those that have the lock: the row's own share.
 #[test]
 fn other_processes_do_not_dilute_a_share() {

@@ -4,7 +4,7 @@ use super::{HEAVY_NS, MATERIAL_SHARE, MOSTLY};
 use crate::aggregate::scripts::has_own_locks;
 use crate::rows::code_in;
 use crate::run::{Class, Kind, Lock, RunReport};
-use crate::terminal::shown;
+use crate::terminal::{negligible, shown};
 use uncontended_figures::text::clean;
 use uncontended_figures::{duration, percent};
 
@@ -71,8 +71,11 @@ pub fn none(report: &RunReport) -> String {
     }
 }
 
-/// What the run could gain at the first culprit, if that is known.
+/// What the run could gain at the first culprit, if that is known, and not too little to name one.
 fn gain(report: &RunReport) -> Option<String> {
+    if negligible(report).is_some() {
+        return None;
+    }
     let gain_ns = shown(report).next()?.gain_at_most_ns?;
     let share = percent(gain_ns as f64 / report.wall_ns.max(1) as f64);
     Some(format!(
