@@ -72,6 +72,12 @@ fn a_long_wait_before_a_short_one_is_on_the_path() {
     assert_eq!(report["ranked_by"], "gain");
 }
 
+#[test]
+fn the_path_is_in_the_holds_of_a_pool() {
+    let report = check_with("path", &["pool"], 0);
+    assert_eq!(report["ranked_by"], "gain");
+}
+
 fn the_slowest_waited_for_the_compaction(spans: &Value) {
     let compact_of = |group: &str| {
         let parts = spans[group]["parts"].as_array().expect("parts");
@@ -131,6 +137,9 @@ fn a_thread_that_takes_no_lock_is_on_the_path() {
         let report = check_with("computes", &[mode], 0);
         let path = &report["paths"][0];
         assert!(path["unknown_ns"].as_u64().is_some_and(|ns| ns < 1_000_000), "{mode}: {path:#}");
+        // Where threads lacked CPUs, there is none.
+        let gain = of_path(&report, "gain", "contend").as_u64();
+        assert!(gain.is_none_or(|ns| ns <= 25_000_000), "{mode}: {gain:?}");
         let threads = report["processes"][0]["threads"].as_array().expect("threads");
         let lived = |thread: &&Value| thread["lived_ns"].as_u64() >= Some(490_000_000);
         assert_eq!(threads.iter().filter(lived).count(), 2, "{mode}: {threads:#?}");

@@ -79,6 +79,9 @@ pub(super) fn known(
         let lock = wait.lock.and_then(|row| rows.locks.get(row));
         wait.excludes = lock
             .is_some_and(|lock| lock.class.is_caused_by_holders() && lock.kind != Kind::Barrier);
+        if lock.is_some_and(|lock| lock.kind == Kind::Semaphore && lock.idle_ns.is_none()) {
+            wait.free = 0; // Of several permits, it is not known for how long there was one.
+        }
     }
     let mut codes = HashMap::new();
     let held = Holds { logs, rows }.add(&mut history, &mut codes, (sites, stacks));
