@@ -5,6 +5,7 @@
  * `flag`: the last thread to end does so for a flag, which no lock guards: what set the run's length was not seen.
  * `pace MS [THREADS GAP]`: two threads, or THREADS, hold a lock six times for MS each, and pause for GAP ms, else 1 ms,
  * after each; meanwhile twelve queue at another lock for 144 ms. Without a pause they barge in.
+ * `pool`: threads have one of two permits in turn. One that gives its own back often has it again before the waiter runs.
  * `told`: a thread waits for a long hold and then for a short one, in turns; the holders run until they are told to end. */
 #include "truth.h"
 
@@ -238,9 +239,40 @@ static void told(void) {
     expect("culprit", &slow_lock, "gain(hold_long) >= %lld", LONG_TURNS * LONG_MS * MS * 6 / 10);
 }
 
+enum { SWIMMERS = 6, LENGTHS = 20, LENGTH_MS = 6, PERMITS = 2 };
+
+NOINLINE static void hold_permit(void) {
+    sem_wait(&posted);
+    nap_ms(LENGTH_MS);
+    sem_post(&posted);
+    __asm__ volatile("");
+}
+
+static void *swims(void *unused) {
+    for (int i = 0; i < LENGTHS; i++) {
+        hold_permit();
+        for (int64_t end = now_ns() + MS / 2; now_ns() < end;) {}
+    }
+    return unused;
+}
+
+static void pool(void) {
+    pthread_t threads[SWIMMERS];
+    sem_init(&posted, 0, PERMITS);
+    for (int i = 0; i < SWIMMERS; i++) threads[i] = start(swims, NULL);
+    for (int i = 0; i < SWIMMERS; i++) pthread_join(threads[i], NULL);
+    long long held = SWIMMERS * LENGTHS * LENGTH_MS / PERMITS * MS;
+    expect("culprit", &posted, "function = hold_permit");
+    expect("culprit", &posted, "gain(hold_permit) >= %lld", held * 9 / 10);
+}
+
 int main(int count, char **arguments) {
     REQUIRE(count > 1);
     mode = arguments[1];
+    if (is_mode("pool")) {
+        pool();
+        return 0;
+    }
     if (is_mode("told")) {
         told();
         return 0;

@@ -121,21 +121,10 @@ pub fn hold(recorder: &Recorder, lock: &Lock, (began, ended): (u64, u64), stack:
     note(recorder, entry);
 }
 
-/// A thread for whose end another one waited.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Joined {
-    /// Its handle.
-    pub handle: u64,
-    /// Its number in the kernel; 0 if it had ended before, or that is unknown.
-    pub tid: u32,
-    /// A stack of the function that it began with; 0 if unknown.
-    pub began_in: u32,
-}
-
-/// Keeps a wait of the calling thread for another one's end. The thread must be marked as recording.
-pub fn join(recorder: &Recorder, of: Joined, (began, ended): (u64, u64)) {
-    let Joined { handle: joined, tid, began_in } = of;
-    let by = By { unit: tid, stack: began_in, ..By::default() };
+/// Keeps a wait of the calling thread for the end of the one with this handle and this number in the kernel (0 if it
+/// had ended before, or that is unknown). The thread must be marked as recording.
+pub fn join(recorder: &Recorder, (joined, tid): (u64, u32), (began, ended): (u64, u64)) {
+    let by = By { unit: tid, ..By::default() };
     note(recorder, Entry { what: logged::JOIN, began, ended, joined, by, ..Entry::default() });
 }
 

@@ -4,8 +4,9 @@
 //! A woken thread may run late, while others are woken, or none is: the last wakeup is not always the one that ended
 //! its wait. Waiters are woken in the order in which they came ([`ended`]): one that had `ahead` waiters before it was
 //! woken by the wakeup that was one more than these needed, or by one of all. Of a semaphore, a thread that takes a
-//! token without a wait takes it from a waiter ([`taken`]). If too few wakeups are known (waiters before it gave up, or
-//! were woken already), the last one ended the wait.
+//! token without a wait takes it from a waiter ([`taken`]), which sleeps again behind the others. If too few wakeups
+//! are known (waiters before it gave up, or were woken already), or tokens were taken from waiters before it, the last
+//! one ended the wait.
 //! # State
 //! `Lock::recent` has the last [`RECENT`] wakeups while threads waited: `noted` is their number. Of each,
 //! `PastHold::began` is how many waiters it may end the wait of (none: a token that was taken), `release` its thread.
@@ -76,6 +77,7 @@ pub fn ended(recorder: &Recorder, lock: &Lock, (call, now): (u64, u64), ahead: u
     for number in (first..noted).filter(|&number| at(number) <= now) {
         let PastHold { began, ended, site, release } = entry(number);
         woken = match began.load(Relaxed) {
+            TAKEN if ahead > 0 => return last, // Their order is no longer that in which they came.
             TAKEN => woken.saturating_sub(1),
             waiters => waiters.saturating_add(woken),
         };

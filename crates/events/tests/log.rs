@@ -5,7 +5,7 @@ mod common;
 use common::{At, image, recorder};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::{self, Blocked, End};
-use uncontended_events::log::{self, By, Joined};
+use uncontended_events::log::{self, By};
 use uncontended_events::site::{Recorder, Row, Site};
 use uncontended_events::woken::ONE;
 use uncontended_events::{generations, passing, spans};
@@ -164,7 +164,7 @@ fn numbered(from: u64, to: u64) -> Vec<(u64, u64)> {
 
 fn fill(recorder: &Recorder, from: u64, to: u64) {
     for (began, ended) in numbered(from, to) {
-        log::join(recorder, Joined { handle: 7, ..Joined::default() }, (began, ended));
+        log::join(recorder, (7, 0), (began, ended));
     }
 }
 

@@ -110,6 +110,23 @@ fn a_token_that_was_taken_ends_no_wait() {
     assert_eq!(booked, [(1, 40, 1, 1, 40)]);
 }
 
+/// The waiter from which a thread takes the token sleeps again, behind the others: the last wakeup was for one of them.
+#[test]
+fn after_a_token_was_taken_the_last_wakeup_ended_a_wait() {
+    let [thief, one, two] = parties();
+    one.row.lock.crossed.store(1, uncontended_atomic::Ordering::Relaxed);
+    let [first, _] = [(one, 10), (two, 12)].map(|(waiter, call)| waiter.waits(call));
+    thief.at.set(20);
+    events::ends(thief.at, thief.row.lock, ONE);
+    thief.takes(22);
+    for now in [40, 60, 80] {
+        thief.wakes(ONE, now);
+    }
+    let by = woken::ended(two.at.recorder, two.row.lock, (12, 90), 1);
+    assert_eq!((by.at, by.stack), (80, 1));
+    one.gets(first, 95);
+}
+
 /// A wait of the random schedule.
 #[derive(Clone, Copy)]
 struct Wait {

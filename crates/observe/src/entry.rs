@@ -15,7 +15,8 @@
 //! [`Caller`]: crate::caller::Caller
 
 use crate::{
-    annotated, barrier, c11, condition, futex, join, module, mutex, rwlock, semaphore, span, spin,
+    annotated, barrier, c11, condition, create, futex, join, module, mutex, rwlock, semaphore,
+    span, spin,
 };
 use std::arch::naked_asm;
 
@@ -91,7 +92,12 @@ interpose! {
     pthread_barrier_init 3 barrier::init;
     pthread_barrier_destroy 1 barrier::destroy;
     pthread_barrier_wait 1 barrier::wait;
+    pthread_create 4 create::pthread_create;
     pthread_join 2 join::join;
+    pthread_timedjoin_np 3 join::timedjoin;
+    pthread_clockjoin_np 4 join::clockjoin;
+    thrd_create 3 create::thrd_create;
+    thrd_join 2 join::thrd_join;
     sem_init 3 semaphore::init;
     sem_destroy 1 semaphore::destroy;
     sem_wait 1 semaphore::wait;

@@ -101,7 +101,15 @@ host! {
     pthread_barrier_destroy c"" (barrier: *mut Object) -> c_int;
     pthread_barrier_wait c"" (barrier: *mut Object) -> c_int;
     pthread_testcancel c"" () -> ();
+    pthread_create c""
+        (thread: *mut libc::pthread_t, attributes: *const c_void, function: usize, argument: *mut c_void) -> c_int;
     pthread_join c"" (thread: libc::pthread_t, result: *mut *mut c_void) -> c_int;
+    pthread_timedjoin_np c""
+        (thread: libc::pthread_t, result: *mut *mut c_void, until: *const timespec) -> c_int;
+    pthread_clockjoin_np c""
+        (thread: libc::pthread_t, result: *mut *mut c_void, clock: c_int, until: *const timespec) -> c_int;
+    thrd_create c"" (thread: *mut Object, function: usize, argument: *mut c_void) -> c_int;
+    thrd_join c"" (thread: libc::pthread_t, result: *mut c_int) -> c_int;
     sem_init c"" (semaphore: *mut Object, shared: c_int, value: c_uint) -> c_int;
     sem_destroy c"" (semaphore: *mut Object) -> c_int;
     sem_wait c"" (semaphore: *mut Object) -> c_int;

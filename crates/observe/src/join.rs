@@ -1,19 +1,19 @@
 //! Waiting for other threads to end: not a lock, but futex waiting that has to be accounted for.
 //!
 //! # Contract
-//! `pthread_join`, and C++'s and Rust's joins built on it. The time is the thread's own; there is no row. Which thread
-//! it was for is known even if that one is not in the record, because it took no lock.
+//! `pthread_join` and its timed forms, C11's, and C++'s and Rust's joins built on them. The time is the thread's own;
+//! there is no row. Which thread it was for is known even if that one is not in the record.
 //! # Evidence
-//! `tests/programs/joins.c`.
+//! `tests/programs`: `joins.c`, `computes.c`.
 
 use crate::caller::Caller;
 use crate::here;
 use crate::host;
 use crate::joined;
-use libc::{c_int, c_void, pthread_t};
+use libc::{c_int, c_void, pthread_t, timespec};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::site::Site;
-use uncontended_events::{log, stacks, wants};
+use uncontended_events::{log, wants};
 use uncontended_sys::clock::ticks;
 
 pub(crate) unsafe extern "C-unwind" fn join(
@@ -21,18 +21,61 @@ pub(crate) unsafe extern "C-unwind" fn join(
     result: *mut *mut c_void,
     caller: Caller,
 ) -> c_int {
-    let Some(at) = here::here(caller) else {
-        // SAFETY: the program's own call (P1).
-        return unsafe { host::pthread_join(thread, result) };
-    };
+    // SAFETY: the program's own call (P1).
+    waits(thread, false, caller, || unsafe { host::pthread_join(thread, result) })
+}
+
+pub(crate) unsafe extern "C-unwind" fn timedjoin(
+    thread: pthread_t,
+    result: *mut *mut c_void,
+    until: *const timespec,
+    caller: Caller,
+) -> c_int {
+    // SAFETY: the program's own call (P1).
+    let join = || unsafe { host::pthread_timedjoin_np(thread, result, until) };
+    waits(thread, !until.is_null(), caller, join)
+}
+
+pub(crate) unsafe extern "C-unwind" fn clockjoin(
+    thread: pthread_t,
+    result: *mut *mut c_void,
+    clock: c_int,
+    until: *const timespec,
+    caller: Caller,
+) -> c_int {
+    // SAFETY: the program's own call (P1).
+    let join = || unsafe { host::pthread_clockjoin_np(thread, result, clock, until) };
+    waits(thread, !until.is_null(), caller, join)
+}
+
+/// C11's, whose threads are POSIX's own in glibc.
+pub(crate) unsafe extern "C-unwind" fn thrd_join(
+    thread: pthread_t,
+    result: *mut c_int,
+    caller: Caller,
+) -> c_int {
+    // SAFETY: the program's own call (P1).
+    waits(thread, false, caller, || unsafe { host::thrd_join(thread, result) })
+}
+
+/// Records that `join` waits for the end of `thread`. It returns 0 if it has ended.
+fn waits(
+    thread: pthread_t,
+    has_deadline: bool,
+    caller: Caller,
+    join: impl FnOnce() -> c_int,
+) -> c_int {
+    let Some(at) = here::here(caller) else { return join() };
     let own = at.recorder().thread;
     let stack = at.site();
     let call = ticks();
     own.asleep_since.store(call, Relaxed);
     wants::begin_join(at.recorder(), thread, call, stack);
-    let (tid, function) = joined::of(thread);
-    // SAFETY: the program's own call (P1).
-    let answer = unsafe { host::pthread_join(thread, result) };
+    if has_deadline {
+        wants::has_deadline(at.recorder());
+    }
+    let tid = joined::tid(thread);
+    let answer = join();
     if !at.is_here() {
         return answer;
     }
@@ -43,11 +86,7 @@ pub(crate) unsafe extern "C-unwind" fn join(
     own.joined.store(joined.wrapping_add(now.saturating_sub(call)), Relaxed);
     if answer == 0 {
         let busy = at.begin();
-        // A stack has return addresses.
-        let began_in =
-            if function == 0 { 0 } else { stacks::enter(at.recorder(), &[function + 1]) };
-        let joined = log::Joined { handle: thread, tid, began_in };
-        log::join(at.recorder(), joined, (call, now));
+        log::join(at.recorder(), (thread, tid), (call, now));
         drop(busy);
     }
     answer

@@ -13,8 +13,8 @@
 //! - [`kernel`], [`frame`], [`lookup`], [`deadline`], [`sandbox`], `bytes`, `checked`;
 //! - [`host`], [`image`], [`caller`], [`module`], [`sharing`], [`seccomp`], [`unwind`], [`stack`], `slept`, `joined`;
 //! - [`local`], [`here`];
-//! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`futex`], [`join`], [`c11`],
-//!   [`annotated`], [`span`];
+//! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`futex`], [`create`], [`join`],
+//!   [`c11`], [`annotated`], [`span`];
 //! - [`entry`], `start`.
 //! # Invariants
 //! I1: no path allocates from the program's heap, takes a lock of the program or the loader, or panics. Where the
@@ -40,6 +40,7 @@ mod caller;
 #[cfg(debug_assertions)]
 mod checked;
 mod condition;
+mod create;
 mod deadline;
 mod entry;
 mod errno;

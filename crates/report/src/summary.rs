@@ -34,10 +34,11 @@ pub(crate) fn summary(report: &RunReport) -> Option<String> {
     if let Some((culprit, gain)) = first.and_then(|of| Some((of, report.of_path(of)[0]?)))
         && gain >= GAINS
     {
-        let of_run = percent(gain);
+        let most = if culprit.may_move_to.is_empty() { "" } else { "at most " };
         return Some(format!(
-            "Most to gain: {}: an estimated {of_run} of the run, unless its length is fixed",
-            said(report, culprit)
+            "Most to gain: {}: {most}an estimated {} of the run, unless its length is fixed",
+            said(report, culprit),
+            percent(gain)
         ));
     }
     // What is of unknown class may be worth a change.

@@ -13,7 +13,7 @@ use uncontended_report::run::{
     Class, Frame, FutexSite, IdleCause, Kind, PathTaken, SpanKind, Thread,
 };
 use uncontended_testkit::{Random, repetitions};
-use uncontended_trace::layout::{self, Cell, Cold, Lock, Process, UNIT, logged};
+use uncontended_trace::layout::{self, Cell, Cold, Lock, Process, UNIT, Unit, logged};
 use uncontended_trace::reader::LoggedRecord;
 use written::*;
 
@@ -480,6 +480,12 @@ fn a_record_with_any_bytes_changed_gives_a_report_or_an_error() {
     assert!(reports > rounds / 4);
 }
 
+/// A thread made another one at this time.
+fn made(writer: &mut Writer, thread: Unit, (creator, at): (Unit, u64)) {
+    writer.half(thread, offset_of!(layout::Thread, creator), creator);
+    writer.word(thread, offset_of!(layout::Thread, made_ticks), at);
+}
+
 /// Ticks are half a nanosecond, from 1000 on: the worker waits for a hold of the other one, and the main thread for the
 /// worker's end.
 #[test]
@@ -492,9 +498,10 @@ fn the_path_leads_from_the_end_through_joins_and_holds() {
     let cell = writer.cell(worker, lock, 1);
     writer.waited(cell, 4_000, 0, [0, 0]);
     let ns = |ns: u64| 1_000 + 2 * ns;
-    for (thread, start) in [(main, 0), (worker, 100), (other, 200)] {
+    for (thread, start) in [(main, 0), (worker, 110), (other, 200)] {
         writer.word(thread, offset_of!(layout::Thread, start_ticks), ns(start));
     }
+    made(&mut writer, worker, (main, ns(100)));
     writer.word(process, offset_of!(Process, start_ticks), ns(0));
     writer.word(process, offset_of!(Process, end_ticks), ns(5_000));
     writer.half(process, offset_of!(Process, ended_by), main);

@@ -245,6 +245,7 @@ impl Dice {
             died_ns: self.number(),
             path_ns: self.maybe(Dice::number),
             gain_at_most_ns: self.maybe(Dice::number),
+            may_move_to: Vec::new(),
             pids: (0..self.below(3)).map(|_| self.next() as u32).collect(),
             locks: (0..self.below(3)).map(|_| self.number()).collect(),
         }

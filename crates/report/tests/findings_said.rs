@@ -18,6 +18,7 @@ fn a_lock_off_the_path_is_no_bottleneck() {
         report.culprits = [(1, gain_ns), (2, 5_000 * MS)]
             .map(|(lock, gain_ns)| Blamed {
                 gain_at_most_ns: Some(gain_ns),
+                may_move_to: Vec::new(),
                 path_ns: Some(gain_ns),
                 locks: vec![lock],
                 ..blamed("push", 9_000 * MS, 0.5)

@@ -22,6 +22,7 @@ fn of(wait_ns: u64, waits: usize, ranked_by: RankedBy, gain_ns: Option<u64>) -> 
     report.culprits = vec![Blamed {
         locks: vec![1],
         gain_at_most_ns: gain_ns,
+        may_move_to: Vec::new(),
         path_ns: gain_ns,
         ..blamed("hold", wait_ns * waits as u64, 1.0)
     }];
@@ -37,6 +38,10 @@ fn the_first_line_says_what_there_is_to_gain() {
     assert!(summary(&gain).starts_with("Most to gain: hold "), "{}", summary(&gain));
     let words = ": an estimated 38.0 % of the run, unless its length is fixed";
     assert!(summary(&gain).ends_with(words), "{}", summary(&gain));
+    let mut bound = gain;
+    bound.culprits[0].may_move_to = vec![1];
+    let words = ": at most an estimated 38.0 % of the run, unless its length is fixed";
+    assert!(summary(&bound).ends_with(words), "{}", summary(&bound));
     let waits = of(MS, 6_000, RankedBy::Wait, Some(400 * MS));
     assert!(summary(&waits).starts_with("Most waiting: hold "), "{}", summary(&waits));
     let unknown = of(MS, 6_000, RankedBy::Wait, None);
@@ -101,6 +106,15 @@ fn waits_that_did_not_end_count() {
     assert_eq!(summary(&report), words);
     let found = uncontended_report::findings::none(&report);
     assert!(found.contains("for 600 ms, for a post to semaphore #1 (want"), "{found}");
+}
+
+/// Holds on the path may be longer than the waits for them.
+#[test]
+fn a_report_has_one_figure_for_how_much_shorter_a_run_would_be() {
+    let report = of(MS, 40, RankedBy::Wait, Some(200 * MS));
+    let text = render(&report, &Options { width: 400, ..Options::default() });
+    assert_eq!(text.matches("shorter").count(), 1, "{text}");
+    assert!(text.contains("0.400 % shorter at most"), "{text}");
 }
 
 /// Of many processes, those that have the lock: the row's own share.

@@ -9,7 +9,7 @@ use crate::layout::*;
 const _: () = {
     assert!(size_of::<Header>() <= HEADER_UNITS as usize * UNIT);
     assert!(size_of::<Process>() == 2 * UNIT);
-    assert!(size_of::<Thread>() == 3 * UNIT);
+    assert!(size_of::<Thread>() == 4 * UNIT);
     assert!(size_of::<Lock>() == 2 * UNIT);
     assert!(size_of::<Place>() == UNIT);
     assert!(size_of::<WaiterList>() == 10 * UNIT);
@@ -48,7 +48,7 @@ const _: () = {
             wakes ended_by end_ticks filter spare;
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
             asleep_since joined summed sums wants_end_of chain wants system_ns wants_since wants_stack wants_how
-            nested_lost nested reserved came_by handle log log_now log_parts spans;
+            nested_lost nested creator came_by handle log log_now log_parts spans made_ticks began_in spare;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
             waiters away next created first_taken generation signalled kind crossed passing sharing ended_by free began
             recent came;
@@ -83,5 +83,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0xf382_82bf_bc28_2ba5, "the layout has changed: change VERSION");
+    assert!(hash == 0x2e31_cd2d_0e10_87e7, "the layout has changed: change VERSION");
 };

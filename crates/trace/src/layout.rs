@@ -50,7 +50,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 18;
+pub const VERSION: u32 = 19;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -242,8 +242,8 @@ pub struct Thread {
     pub nested_lost: AtomicU64,
     /// Newest of the locks taken while others were held.
     pub nested: AtomicU32,
-    /// Keeps what follows aligned.
-    pub reserved: AtomicU32,
+    /// The thread that made it; 0 if that was not seen.
+    pub creator: AtomicU32,
     /// The number of the wakeup that ended its last wait for a futex, plus one; 0 for none.
     pub came_by: AtomicU64,
     /// The handle by which other threads wait for its end.
@@ -256,6 +256,12 @@ pub struct Thread {
     pub log_parts: AtomicU32,
     /// Newest of the names of its spans.
     pub spans: AtomicU32,
+    /// When it was made; 0 if that was not seen.
+    pub made_ticks: AtomicU64,
+    /// Stack of the function that it began with; 0 if unknown.
+    pub began_in: AtomicU32,
+    /// Keeps the size a multiple of a unit.
+    pub spare: [AtomicU32; 13],
 }
 
 /// Parts of [`Thread::wants_how`].

@@ -82,6 +82,12 @@ pub struct ThreadRecord {
     pub name: String,
     /// When it was first seen, in ticks.
     pub start_ticks: u64,
+    /// When it was made, in ticks; 0 if that was not seen.
+    pub made_ticks: u64,
+    /// The thread that made it; 0 if that was not seen.
+    pub creator: Unit,
+    /// Stack of the function that it began with; 0 if unknown.
+    pub began_in: u32,
     /// When it ended, in ticks; 0 if its end was not seen.
     pub end_ticks: u64,
     /// CPU time at its end, in nanoseconds.
@@ -112,6 +118,13 @@ pub struct ThreadRecord {
     pub log: LogRecord,
     /// The names of its spans.
     pub spans: Vec<SpanNameRecord>,
+}
+
+impl ThreadRecord {
+    /// When it was made or, if that was not seen, first seen, in ticks.
+    pub fn since(&self) -> u64 {
+        if self.made_ticks == 0 { self.start_ticks } else { self.made_ticks }
+    }
 }
 
 /// The spans of one name in a thread.

@@ -73,6 +73,7 @@ impl Sites {
             died_ns: 0,
             path_ns: None,
             gain_at_most_ns: None,
+            may_move_to: Vec::new(),
             pids,
             locks: Vec::new(),
         }
@@ -445,6 +446,7 @@ fn idle(process: &Process) -> Vec<Blamed> {
                 died_ns: 0,
                 path_ns: None,
                 gain_at_most_ns: None,
+                may_move_to: Vec::new(),
                 pids: Vec::new(),
                 locks: Vec::new(),
             });
@@ -507,6 +509,7 @@ mod tests {
             died_ns: 0,
             path_ns: None,
             gain_at_most_ns: None,
+            may_move_to: Vec::new(),
             pids: Vec::new(),
             locks: Vec::new(),
         }

@@ -27,7 +27,7 @@ pub(super) fn joins(
             let unseen = (wait.by != 0 && logs.is_for_unseen(wait)).then_some(wait.by);
             let Some(tid) = thread.map(|thread| thread.tid).or(unseen) else { continue };
             let wait_ns = record.ns(wait.ended.saturating_sub(wait.began));
-            joins.push((wait_ns, joiner.tid, Of { tid, thread, began_in: wait.by_stack }));
+            joins.push((wait_ns, joiner.tid, Of { tid, thread }));
         }
     }
     joins.sort_by_key(|(wait_ns, tid, of)| (Reverse(*wait_ns), *tid, of.tid));
@@ -45,10 +45,8 @@ pub(super) fn joins(
 /// A thread for whose end another one waited.
 struct Of<'a> {
     tid: u32,
-    /// Not of a thread that took no lock.
+    /// Not of a thread that was not seen.
     thread: Option<&'a ThreadRecord>,
-    /// A stack of the function that it began with.
-    began_in: u32,
 }
 
 impl Of<'_> {
@@ -64,8 +62,9 @@ impl Of<'_> {
     /// The code that it ran: what its stacks show or, if they do not, what it began with, unless that only runs what it
     /// is given.
     fn body(&self, record: &Record<'_>, stacks: &mut Stacks<'_>) -> Option<Frame> {
-        let shown = self.thread.and_then(|thread| body(record, thread, stacks));
-        let began_in = |stacks: &mut Stacks<'_>| stacks.frames(self.began_in).pop();
+        let thread = self.thread?;
+        let began_in = |stacks: &mut Stacks<'_>| stacks.frames(thread.began_in).pop();
+        let shown = body(record, thread, stacks);
         shown.or_else(|| began_in(stacks).filter(|frame| !stacks.skipped.contains(frame)))
     }
 }

@@ -21,6 +21,7 @@ mod outside;
 mod path;
 mod permits;
 mod posters;
+mod rivals;
 pub(crate) mod scripts;
 mod site;
 mod spans;

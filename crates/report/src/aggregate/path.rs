@@ -7,6 +7,7 @@
 
 use super::blame::Sites;
 use super::locks::Rows;
+use super::rivals::Rivals;
 use super::stacks::Stacks;
 use crate::code::line;
 use crate::path::{Held, History, Of, Replay, Step, Thread, Wait, What, parts, walk};
@@ -27,7 +28,7 @@ const MOST: usize = 20;
 /// Code to blame: what it did, and the line.
 type Code = (BlamedKind, Option<Frame>);
 
-/// The number of threads that took no lock that is seen, in place of the kernel's.
+/// The number of threads that are not in the record, in place of the kernel's.
 const UNSEEN: u32 = 0;
 
 /// What is known of the time of a process's threads.
@@ -46,6 +47,7 @@ pub(super) struct Known {
     /// The path of the process.
     steps: Vec<Step>,
     codes: HashMap<Code, usize>,
+    rivals: Rivals,
 }
 
 /// The history of `image`, with its path if it ended by itself.
@@ -59,12 +61,12 @@ pub(super) fn known(
     let ended_by = logs.threads.get(&image.ended_by).filter(|_| image.end_ticks != 0);
     let last = ended_by.map(|&thread| (thread, logs.ns(image.end_ticks)));
     let mut history = History { from: logs.ns(image.start_ticks), threads: Vec::new() };
-    for (number, thread) in image.threads.iter().enumerate() {
+    for thread in &image.threads {
         history.from = history.from.max(logs.known_from(thread));
         let is_main = thread.tid == image.pid;
         history.threads.push(Thread {
-            start: logs.ns(if is_main { image.start_ticks } else { thread.start_ticks }),
-            creator: logs.creator(number),
+            start: logs.ns(if is_main { image.start_ticks } else { thread.since() }),
+            creator: logs.threads.get(&thread.creator).copied(),
             waits: logs.waits(thread),
             joined: logs.joined_after(thread),
             holds: Vec::new(),
@@ -77,6 +79,9 @@ pub(super) fn known(
         let lock = wait.lock.and_then(|row| rows.locks.get(row));
         wait.excludes = lock
             .is_some_and(|lock| lock.class.is_caused_by_holders() && lock.kind != Kind::Barrier);
+        if lock.is_some_and(|lock| lock.kind == Kind::Semaphore && lock.idle_ns.is_none()) {
+            wait.free = 0; // Of several permits, it is not known for how long there was one.
+        }
     }
     let mut codes = HashMap::new();
     let held = Holds { logs, rows }.add(&mut history, &mut codes, (sites, stacks));
@@ -87,7 +92,8 @@ pub(super) fn known(
     let steps = last.map(|last| walk(&history, 0, last)).unwrap_or_default();
     let images = record.processes.iter().filter(|other| other.pid == image.pid);
     let first_ns = images.map(|image| record.ns_at(image.start_ticks)).min().unwrap_or(0);
-    Known { pid: image.pid, first_ns, tids, history, alone, held, last, steps, codes }
+    let rivals = last.map(|_| Rivals::new(record, image, rows)).unwrap_or_default();
+    Known { pid: image.pid, first_ns, tids, history, alone, held, last, steps, codes, rivals }
 }
 
 /// The logs of a process's threads.
@@ -98,8 +104,6 @@ pub(super) struct Logs<'a> {
     threads: HashMap<u32, usize>,
     /// Rows by the numbers of their locks.
     locks: HashMap<u32, usize>,
-    /// For each thread that was joined, by which.
-    joined: HashMap<usize, usize>,
     /// The ends of the threads of each handle, in the order of time, with the threads' numbers.
     ends: HashMap<u64, Vec<(u64, usize)>>,
     /// The handles of all threads, and their numbers in the kernel.
@@ -122,15 +126,7 @@ impl<'a> Logs<'a> {
         ends.values_mut().for_each(|of_handle| of_handle.sort_unstable());
         let of_all = image.threads.iter();
         let known = of_all.map(|thread| (thread.handle, thread.tid)).unzip();
-        let mut logs = Logs { record, image, threads, locks, joined: HashMap::new(), ends, known };
-        for (joiner, thread) in image.threads.iter().enumerate() {
-            for wait in thread.log.waits() {
-                if let Some((ended, _)) = logs.ended(wait) {
-                    logs.joined.insert(ended, joiner);
-                }
-            }
-        }
-        logs
+        Logs { record, image, threads, locks, ends, known }
     }
 
     /// The row of the lock with this number.
@@ -152,12 +148,7 @@ impl<'a> Logs<'a> {
         first.map_or(0, |first| self.ns(first.ended))
     }
 
-    /// The thread that is taken to have made this one: the one that joined it.
-    fn creator(&self, number: usize) -> Option<usize> {
-        self.joined.get(&number).copied().filter(|&creator| creator != number)
-    }
-
-    /// Whether a wait was for the end of a thread that took no lock that is seen.
+    /// Whether a wait was for the end of a thread that is not in the record.
     pub(super) fn is_for_unseen(&self, wait: &LoggedRecord) -> bool {
         let (handles, tids) = &self.known;
         let is_known = match wait.by {
@@ -199,7 +190,7 @@ impl<'a> Logs<'a> {
         ended.map(|(at, (by, end))| (self.ns(at), by, self.ns(end))).collect()
     }
 
-    /// Adds the threads that were joined and took no lock that is seen: all that is known of each is that it ran while
+    /// Adds the threads that were joined and are not in the record: all that is known of each is that it ran while
     /// another thread waited for its end.
     fn add_unseen(&self, history: &mut History) {
         for (joiner, thread) in self.image.threads.iter().enumerate() {
@@ -209,8 +200,7 @@ impl<'a> Logs<'a> {
                 let mut waits = history.threads[joiner].waits.iter_mut();
                 let Some(wait) = waits.find(|wait| wait.began == start) else { continue };
                 wait.by = Some((fresh, end));
-                let creator = Some(joiner);
-                history.threads.push(Thread { start, creator, ..Thread::default() });
+                history.threads.push(Thread { start, ..Thread::default() });
             }
         }
     }
@@ -380,7 +370,11 @@ pub(super) fn rank(report: &mut RunReport, known: &[Known], first: Option<u32>) 
                 // Where threads barge in, a replay may take another turn: that is luck, and no gain.
                 let gain_ns = gain_ns.min(path_ns);
                 culprit.gain_at_most_ns = add(culprit.gain_at_most_ns, gain_ns);
-                most = most.max(gain_ns as f64 / wall_ns.max(1) as f64);
+                let gain = gain_ns as f64 / wall_ns.max(1) as f64;
+                most = most.max(gain);
+                if gain >= GAINS {
+                    culprit.may_move_to.extend(path.may_move_to(culprit, &process.locks));
+                }
             }
         }
     }
@@ -426,12 +420,16 @@ pub(super) fn is_handover(what: What) -> bool {
     matches!(what, What::Handover(_))
 }
 
+/// The rows of a culprit in this process.
+fn rows_of(culprit: &Blamed, locks: &[Lock]) -> HashSet<usize> {
+    let rows = locks.iter().enumerate();
+    rows.filter(|(_, lock)| culprit.locks.contains(&lock.id)).map(|(row, _)| row).collect()
+}
+
 impl Known {
     /// What a culprit is in this process; none if it is not its.
     pub(super) fn of(&self, culprit: &Blamed, locks: &[Lock]) -> Option<Of> {
-        let rows = locks.iter().enumerate();
-        let rows = rows.filter(|(_, lock)| culprit.locks.contains(&lock.id)).map(|(row, _)| row);
-        let rows: HashSet<usize> = rows.collect();
+        let rows = rows_of(culprit, locks);
         let code = || self.codes.get(&(culprit.kind, culprit.site.as_ref().map(line)));
         match culprit.kind {
             _ if rows.is_empty() => None,
@@ -440,6 +438,12 @@ impl Known {
                 Some(Of::Code(code().copied().unwrap_or(usize::MAX)))
             }
         }
+    }
+
+    /// The locks that may take the place of this culprit's.
+    fn may_move_to(&self, culprit: &Blamed, locks: &[Lock]) -> Vec<u64> {
+        let rows = self.rivals.of(&rows_of(culprit, locks), locks);
+        rows.into_iter().map(|row| locks[row].id).collect()
     }
 
     pub(super) fn inside<'a>(&self, of: &'a Of) -> Inside<'a> {
@@ -491,7 +495,7 @@ impl Known {
         }
     }
 
-    /// The same share of the path's time in threads that took no lock that is seen: what of it they neither ran nor
+    /// The same share of the path's time in threads that are not in the record: what of it they neither ran nor
     /// wanted a CPU.
     fn asleep_unseen(&self, process: &Process) -> f64 {
         let unseen = process.threads.iter().filter(|figures| !self.tids.contains(&figures.tid));

@@ -135,7 +135,8 @@ fn complete(thread: &mut Thread, record: &Record<'_>, seen: &ThreadRecord) {
     }
 }
 
-/// From when the observer first saw the thread, or the process if it is the main one, to its end or, if that was not
+/// From when the thread was made or, if that was not seen, the observer first saw it, or the process if it is the main
+/// one, to its end or, if that was not
 /// seen, to the end of the process or of the run.
 fn lived_ns(
     record: &Record<'_>,
@@ -144,7 +145,7 @@ fn lived_ns(
     wall_ns: u64,
 ) -> Option<u64> {
     let is_main = thread.tid == image.pid;
-    let start_ticks = if is_main { image.start_ticks } else { thread.start_ticks };
+    let start_ticks = if is_main { image.start_ticks } else { thread.since() };
     let end_ns = match thread.end_ticks {
         0 => ended_ns(record, image, wall_ns),
         ticks => record.ns_at(ticks).min(wall_ns),

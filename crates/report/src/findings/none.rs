@@ -6,7 +6,7 @@ use crate::aggregate::sum;
 use crate::hangs;
 use crate::helpers::blamed;
 use crate::run::{Class, Kind, Lock, RunReport, Thread};
-use crate::terminal::{shown, still_waited_ns};
+use crate::terminal::{negligible, shown, still_waited_ns};
 use uncontended_figures::text::clean;
 use uncontended_figures::{duration, percent};
 
@@ -89,8 +89,11 @@ fn is_mostly_unknown(waited: &[(&Lock, u64, u64)]) -> bool {
     sum(&unknown) > sum(waited) / 2
 }
 
-/// What the run could gain at the first culprit, if that is known.
+/// What the run could gain at the first culprit, if that is known, and not too little to name one.
 fn gain(report: &RunReport) -> Option<String> {
+    if negligible(report).is_some() {
+        return None;
+    }
     let gain_ns = shown(report).next()?.gain_at_most_ns?;
     let share = gain_ns as f64 / report.wall_ns.max(1) as f64;
     // Less is within the noise of any run.

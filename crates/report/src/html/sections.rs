@@ -5,7 +5,7 @@ use crate::rows::{Row, class_name, kind_of, place};
 use crate::run::{Blamed, BlamedKind, Class, Distribution, Holds, RunReport, Spans, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
 use crate::terminal::{
-    listed_futex_sites, longest_join, notes, own_switches, several, shown, words,
+    gain, listed_futex_sites, longest_join, notes, own_switches, several, shown, words,
 };
 use maud::{Markup, html};
 use std::cmp::Reverse;
@@ -23,9 +23,10 @@ pub(super) fn culprits(report: &RunReport) -> Markup {
     let rows: Vec<Vec<Cell>> = shown(report)
         .map(|culprit| {
             let [place, what] = words(report, culprit);
-            let of_path = report.of_path(culprit).into_iter().flatten();
-            let mut cells: Vec<Cell> =
-                of_path.map(|share| Cell::figure(figures::percent(share), share)).collect();
+            let [of_run, on_path] = report.of_path(culprit);
+            let of_run = of_run.map(|share| Cell::figure(gain(culprit, share), share));
+            let on_path = on_path.map(|share| Cell::figure(figures::percent(share), share));
+            let mut cells: Vec<Cell> = of_run.into_iter().chain(on_path).collect();
             cells.extend([
                 Cell::figure(figures::percent(culprit.share), culprit.share),
                 duration(Some(culprit.wait_ns)),

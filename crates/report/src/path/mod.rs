@@ -7,8 +7,8 @@
 //! did before the wait began is not why the waiter came late. The steps of the path are as long as the time they cover.
 //! [`Replay`] says how much shorter the run could be if some code held its locks for no time.
 //!
-//! Time between a thread's waits is its own, whether it ran, slept or waited for input. A thread begins where the
-//! thread that made it was last awake before the new one was first seen: that is taken to be the thread that joins it.
+//! Time between a thread's waits is its own, whether it ran, slept or waited for input. Before a thread of which it was
+//! not seen that it was made, the path is unknown.
 //! # Sources
 //! C.-Q. Yang and B. P. Miller, "Critical path analysis for the execution of parallel and distributed programs", ICDCS
 //! 1988; G. Chen and P. Stenström, "Critical lock analysis", SC 2012.
@@ -36,9 +36,9 @@ pub(crate) struct History {
 /// A thread.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Thread {
-    /// When it was first seen.
+    /// When it was made or, if that was not seen, first seen.
     pub(crate) start: u64,
-    /// The thread that is taken to have made it; none if that is unknown.
+    /// The thread that made it; none if that was not seen.
     pub(crate) creator: Option<usize>,
     /// Its waits, oldest first. None overlaps another.
     pub(crate) waits: Vec<Wait>,

@@ -83,6 +83,10 @@ pub struct Blamed {
     /// By how much that path would be shorter at most if they took no time; as `path_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain_at_most_ns: Option<u64>,
+    /// Locks that may take the place of its own, so that much less is gained: its threads take them about as often, and
+    /// how long is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub may_move_to: Vec<u64>,
     /// The processes whose threads did it, if the lock is one that several share.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pids: Vec<u32>,

@@ -8,8 +8,8 @@ use crate::hangs;
 use crate::helpers::blamed;
 use crate::rows;
 use crate::run::{
-    Blamed, BlamedKind, Class, Frame, GAINS, IdleCause, Kind, Lock, Process, RankedBy, RunReport,
-    Source,
+    Blamed, BlamedKind, Class, Frame, GAINS, Holds, IdleCause, Kind, Lock, Process, RankedBy,
+    RunReport, Source,
 };
 use std::collections::HashSet;
 use uncontended_figures as figures;
@@ -211,15 +211,7 @@ fn open(report: &RunReport) -> Option<f64> {
 pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
     shown(report).next()?;
     if report.ranked_by == RankedBy::Gain {
-        let unseen = open(report).filter(|&share| share >= OPEN);
-        let unseen = unseen
-            .map(|share| format!(" For {} of the run, {NOT_KNOWN}.", figures::percent(share)));
-        return Some(format!(
-            "Gains are estimates: what the run would be shorter by if the holds that threads waited for took no time, and \
-             locks served first come, first served. Holds that none waited for may add to them (--all-holds). A run of \
-             fixed length gains nothing.{}",
-            unseen.unwrap_or_default()
-        ));
+        return Some(about_gains(report));
     }
     if let Some(short) = of_short_waits(report) {
         return short;
@@ -270,6 +262,42 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
             }
         )
     })
+}
+
+/// What gains are.
+fn about_gains(report: &RunReport) -> String {
+    let not_recorded = match report.holds {
+        Some(Holds::All) => "",
+        _ => {
+            " Holds that none waited for do not count: more of this code's would add to a gain, and those of other locks \
+             may take from it (--all-holds)."
+        }
+    };
+    let mut next: Vec<u64> = shown(report).flat_map(|of| &of.may_move_to).copied().collect();
+    next.sort_unstable();
+    next.dedup();
+    let bound = match &next[..] {
+        [] => String::new(),
+        next => format!(
+            " ≤: threads take {} about as often; for how long is not recorded. If it is long, they wait there next, and much \
+             less is gained.",
+            rows_of(report, next)
+        ),
+    };
+    let unseen = open(report).filter(|&share| share >= OPEN);
+    let unseen =
+        unseen.map(|share| format!(" For {} of the run, {NOT_KNOWN}.", figures::percent(share)));
+    format!(
+        "Gains are estimates: what the run would be shorter by if the holds that threads waited for took no time, and \
+         locks served first come, first served.{bound}{not_recorded} A run of fixed length gains nothing.{}",
+        unseen.unwrap_or_default()
+    )
+}
+
+/// The gain of a culprit, of which this is its share of the run.
+pub(crate) fn gain(culprit: &Blamed, share: f64) -> String {
+    let most = if culprit.may_move_to.is_empty() { "" } else { "≤ " };
+    format!("{most}{}", figures::percent(share))
 }
 
 /// What is said in place of the ranking if all the waiting is little: none if it is not, and then perhaps nothing.
@@ -475,9 +503,9 @@ pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> S
     let mut is_empty = true;
     for culprit in shown(report) {
         let [place, what] = words(report, culprit);
-        let [gain, on_path] = report
-            .of_path(culprit)
-            .map(|share| share.map_or_else(|| "–".to_owned(), figures::percent));
+        let [of_run, on_path] = report.of_path(culprit);
+        let gain = of_run.map_or_else(|| "–".to_owned(), |share| gain(culprit, share));
+        let on_path = on_path.map_or_else(|| "–".to_owned(), figures::percent);
         let total = figures::duration(culprit.wait_ns);
         table.row([gain, on_path, figures::percent(culprit.share), total, place, what]);
         is_empty = false;

@@ -21,7 +21,7 @@ mod worst;
 mod wrappers;
 
 pub(crate) use culprits::{
-    negligible, notes, ranked, shown, still_waited_ns, unranked, waited_for, waited_ns, words,
+    gain, negligible, notes, ranked, shown, still_waited_ns, unranked, waited_for, waited_ns, words,
 };
 pub use history::{difference, history};
 pub(crate) use threads::{longest_join, own_switches};

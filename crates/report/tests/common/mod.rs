@@ -173,6 +173,7 @@ pub(crate) fn blamed(function: &str, wait_ns: u64, share: f64) -> Blamed {
         callers_wait_ns: Vec::new(),
         path_ns: None,
         gain_at_most_ns: None,
+        may_move_to: Vec::new(),
         pids: vec![],
         locks: vec![],
     }
