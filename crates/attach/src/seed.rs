@@ -98,11 +98,13 @@ pub(crate) fn name(pid: u32, tid: u32) -> String {
     name.trim_end().to_owned()
 }
 
-/// The arguments of a process. Programs that change what is shown of them leave empty ones at the end.
+/// The arguments of a process. Programs that change what is shown of them leave several empty ones at the end.
 pub(crate) fn command(pid: u32) -> Vec<String> {
     let words = fs::read(format!("/proc/{}/cmdline", living(pid))).unwrap_or_default();
-    let end = words.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    let words = words[..end].split(|&byte| byte == 0);
+    let words = words.strip_suffix(b"\0").unwrap_or(&words);
+    let named = words.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    let words = if words.len() > named + 1 { &words[..named] } else { words };
+    let words = words.split(|&byte| byte == 0);
     words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn summary(report: &RunReport) -> Option<String> {
     {
         let most = if culprit.may_move_to.is_empty() { "" } else { "at most " };
         return Some(format!(
-            "Most to gain: {}: {most}an estimated {} of the run, unless its length is fixed",
+            "Most to gain: {}: {most}an estimated {} of the run (none if its length is fixed)",
             said(report, culprit),
             percent(gain)
         ));
