@@ -125,8 +125,8 @@ pub fn ascii(text: &str) -> String {
         '×' => 'x',
         '÷' => '/',
         'µ' => 'u',
-        '←' => '<',
-        '→' => '>',
+        '←' | '≤' => '<',
+        '→' | '≥' => '>',
         sign => sign,
     };
     text.chars().map(plain).collect()

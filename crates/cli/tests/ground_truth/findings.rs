@@ -177,8 +177,7 @@ fn rare_hold() {
     assert!(lived_ns.iter().all(|&ns| ns > 0 && ns <= wall_ns), "{lived_ns:?} of {wall_ns}");
     let own_ns = |thread: &Value| {
         let of = |name: &str| thread[name].as_u64().unwrap_or(0);
-        let lived_ns = of("lived_ns").saturating_sub(of("joined_ns"));
-        lived_ns.saturating_sub(of("runnable_ns")).max(of("wait_ns").min(lived_ns))
+        of("lived_ns").saturating_sub(of("joined_ns"))
     };
     let waited_ns = lock["wait_ns"]["total"].as_u64().unwrap() as f64;
     assert_eq!(share, waited_ns / threads.iter().map(own_ns).sum::<u64>() as f64);
