@@ -19,8 +19,9 @@ const OPENING: &str = "/* Event counts and rings: pass work from one thread to a
  *     cargo rustc --release -p uncontended --features c --crate-type staticlib
  *     cc program.c -I crates/uncontended/include target/release/libuncontended.a -lgcc_s -lm -ldl -pthread
  *
- * Works in C11 and C++11 with GCC and Clang. No function throws or unwinds. Times are nanoseconds of CLOCK_MONOTONIC;
- * UNC_NEVER means without a deadline. */";
+ * Works in C11 and C++11 with GCC and Clang; uncontended.hpp has types for C++17. No function throws or unwinds. A
+ * handle is used by one thread at a time. Deadlines are nanoseconds of CLOCK_MONOTONIC (unc_deadline_after); UNC_NEVER
+ * means without a deadline, and UNC_NOW that the call never sleeps. */";
 
 /// Writes the header.
 pub(crate) fn write(root: &Path) -> Result<(), String> {
@@ -47,6 +48,8 @@ fn config(inline: String) -> Config {
         ("EventCount", "unc_event_count"),
         ("Producer", "unc_producer"),
         ("Consumer", "unc_consumer"),
+        ("RecordProducer", "unc_record_producer"),
+        ("RecordConsumer", "unc_record_consumer"),
         ("Status", "unc_status"),
     ];
     let rename = names.iter().map(|(rust, c)| ((*rust).to_owned(), (*c).to_owned())).collect();

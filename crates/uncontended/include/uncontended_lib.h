@@ -5,8 +5,9 @@
  *     cargo rustc --release -p uncontended --features c --crate-type staticlib
  *     cc program.c -I crates/uncontended/include target/release/libuncontended.a -lgcc_s -lm -ldl -pthread
  *
- * Works in C11 and C++11 with GCC and Clang. No function throws or unwinds. Times are nanoseconds of CLOCK_MONOTONIC;
- * UNC_NEVER means without a deadline. */
+ * Works in C11 and C++11 with GCC and Clang; uncontended.hpp has types for C++17. No function throws or unwinds. A
+ * handle is used by one thread at a time. Deadlines are nanoseconds of CLOCK_MONOTONIC (unc_deadline_after); UNC_NEVER
+ * means without a deadline, and UNC_NOW that the call never sleeps. */
 
 #pragma once
 
@@ -28,6 +29,14 @@ typedef enum unc_status {
   UNC_STATUS_ZERO_CAPACITY = 4,
   // There is not enough memory.
   UNC_STATUS_TOO_LARGE = 5,
+  // The record is longer than the ring can ever hold, or than the memory given for it.
+  UNC_STATUS_TOO_LONG = 6,
+  // A null pointer where one is needed, a size of zero, or a call that does not fit the handle.
+  UNC_STATUS_INVALID = 7,
+  // Something other than the ring's producers wrote to its memory: none of its contents can be trusted.
+  UNC_STATUS_CORRUPT = 8,
+  // The deadline has passed.
+  UNC_STATUS_TIMED_OUT = 9,
 } unc_status;
 
 // The side that pops.
@@ -36,11 +45,18 @@ typedef struct unc_consumer unc_consumer;
 // The side that pushes.
 typedef struct unc_producer unc_producer;
 
+// The side that reads records.
+typedef struct unc_record_consumer unc_record_consumer;
+
+// The side that writes records.
+typedef struct unc_record_producer unc_record_producer;
+
 // A count of events, for threads of one process. Zero-initialised memory is a valid count (UNC_EVENT_COUNT_INIT).
 typedef struct unc_event_count {
   // The number of events, modulo 2^64. Only for the inlined functions.
   uint64_t version;
-  // Bit 0 of the first word says that a thread may sleep. Only for the inlined functions.
+  // Bit 0 of the first word says that a thread may sleep, the last word that the count is closed. Only for the
+  // inlined functions.
   uint32_t sleepers[4];
 } unc_event_count;
 
@@ -48,18 +64,146 @@ typedef struct unc_event_count {
 extern "C" {
 #endif // __cplusplus
 
-// Waits until the count differs from `old`, and returns its new value.
+// The bytes from one element of `size` bytes to the next in place: `size` rounded up to a power of two, at least 8.
+// 0: there can be no such ring.
+size_t unc_ring_stride(size_t size);
+
+// Pushes a copy of `*element`. Sleeps until there is room, at most until `deadline_ns`; with UNC_NOW it never sleeps.
+// UNC_STATUS_FULL: there is no room. UNC_STATUS_CLOSED: the consumer is gone.
+//
+// # Safety
+// `producer` is a producer's handle or null, and no other call uses it; `element` points to an element or is null.
+enum unc_status unc_ring_push_copy(struct unc_producer *producer, const void *element, uint64_t deadline_ns);
+
+// Pushes copies of the `count` elements at `elements`, in parts as large as there is room for. Sleeps in between until
+// all are pushed, at most until `deadline_ns`; with UNC_NOW it never sleeps. Stores in `*pushed` how many were pushed,
+// whatever the result. UNC_STATUS_FULL: there was no room for the rest. UNC_STATUS_CLOSED: the consumer is gone.
+//
+// # Safety
+// `producer` is a producer's handle or null, and no other call uses it; `elements` points to `count` elements or is
+// null; `pushed` points to a number or is null.
+enum unc_status unc_ring_push_many(struct unc_producer *producer,
+                                   const void *elements,
+                                   size_t count,
+                                   uint64_t deadline_ns,
+                                   size_t *pushed);
+
+// Claims room for up to `most` elements in place, at least one, and stores a pointer to the first in `*memory` and
+// their number in `*count`. Sleeps until there is room for one, at most until `deadline_ns`; with UNC_NOW it never
+// sleeps. Write the elements `unc_ring_stride` bytes apart, then call `unc_ring_commit`. The memory is not cleared.
+//
+// # Safety
+// `producer` is a producer's handle or null, and no other call uses it; `memory` and `count` point to memory for a
+// pointer and a number, or are null.
+enum unc_status unc_ring_claim(struct unc_producer *producer,
+                               size_t most,
+                               void **memory,
+                               size_t *count,
+                               uint64_t deadline_ns);
+
+// Publishes the first `count` of the elements claimed last, and gives the rest of the claim up. UNC_STATUS_INVALID:
+// there is no claim, or it is for fewer; it stays then.
+//
+// # Safety
+// `producer` is a producer's handle or null, and no other call uses it; the claimed memory is not accessed afterwards.
+enum unc_status unc_ring_commit(struct unc_producer *producer, size_t count);
+
+// How many elements there is room for now. Room only grows until the next push; 0 once the consumer has gone.
+//
+// # Safety
+// `producer` is a producer's handle or null, and no other call uses it.
+size_t unc_ring_room(struct unc_producer *producer);
+
+// Pops the oldest element into `*element`. Sleeps until there is one, at most until `deadline_ns`; with UNC_NOW it
+// never sleeps. UNC_STATUS_EMPTY: there is none. UNC_STATUS_CLOSED: the ring is empty and the producer is gone.
+//
+// # Safety
+// `consumer` is a consumer's handle or null, and no other call uses it; `element` points to memory for an element or
+// is null.
+enum unc_status unc_ring_pop_copy(struct unc_consumer *consumer, void *element, uint64_t deadline_ns);
+
+// Pops as many elements as there are, at most `count`, into `elements`, and stores their number in `*popped`. Sleeps
+// until there is one, at most until `deadline_ns`; with UNC_NOW it never sleeps. For the status of none, see
+// `unc_ring_pop_copy`.
+//
+// # Safety
+// `consumer` is a consumer's handle or null, and no other call uses it; `elements` points to memory for `count`
+// elements or is null; `popped` points to a number or is null.
+enum unc_status unc_ring_pop_many(struct unc_consumer *consumer,
+                                  void *elements,
+                                  size_t count,
+                                  uint64_t deadline_ns,
+                                  size_t *popped);
+
+// Finds up to `most` of the oldest elements in place, and stores a pointer to the first in `*memory` and their number
+// in `*count`, without popping them. They lie `unc_ring_stride` bytes apart. Sleeps until there is one, at most until
+// `deadline_ns`; with UNC_NOW it never sleeps. For the status of none, see `unc_ring_pop_copy`.
+//
+// # Safety
+// `consumer` is a consumer's handle or null, and no other call uses it; `memory` and `count` point to memory for a
+// pointer and a number, or are null. The elements may be read until the next call with this handle.
+enum unc_status unc_ring_read(struct unc_consumer *consumer,
+                              size_t most,
+                              const void **memory,
+                              size_t *count,
+                              uint64_t deadline_ns);
+
+// Pops the first `count` of the elements read last. The others are read again. UNC_STATUS_INVALID: fewer are being
+// read.
+//
+// # Safety
+// `consumer` is a consumer's handle or null, and no other call uses it; the elements are not accessed afterwards.
+enum unc_status unc_ring_release(struct unc_consumer *consumer, size_t count);
+
+// How many elements can be popped now. The number only grows until the next pop.
+//
+// # Safety
+// `consumer` is a consumer's handle or null, and no other call uses it.
+size_t unc_ring_available(struct unc_consumer *consumer);
+
+// Waits until the count differs from `old`, and returns its new value; `old` if it is closed instead.
 //
 // # Safety
 // `count` points to an event count that outlives the call.
 uint64_t unc_event_count_wait(const struct unc_event_count *count, uint64_t old);
 
 // The same, but ends at `deadline_ns`. Returns true if the count differs from `old`, and false if the deadline has
-// passed and the count is still `old`. Stores the count in `*now`.
+// passed or the count is closed, and it is still `old`. Stores the count in `*now`.
 //
 // # Safety
 // `count` points to an event count that outlives the call; `now` points to a number or is null.
 bool unc_event_count_wait_until(const struct unc_event_count *count, uint64_t old, uint64_t deadline_ns, uint64_t *now);
+
+// The same, but returns why the wait ended. UNC_STATUS_TIMED_OUT: the deadline has passed and the count is still
+// `old`. UNC_STATUS_CLOSED: it is closed and still `old`.
+//
+// # Safety
+// `count` points to an event count that outlives the call; `now` points to a number or is null.
+enum unc_status unc_event_count_wait_change(const struct unc_event_count *count,
+                                            uint64_t old,
+                                            uint64_t deadline_ns,
+                                            uint64_t *now);
+
+// Waits until `ready(context)` returns true: it is called at least once, then after events, but not after each.
+// UNC_STATUS_TIMED_OUT: `deadline_ns` has passed and it still returns false. UNC_STATUS_CLOSED: the count is closed
+// and it still returns false. UNC_STATUS_INVALID: `ready` is null.
+//
+// Make the condition hold by an atomic store with release, or under a lock that `ready` takes, and then count an
+// event. `ready` must not wait on this count, and must not throw.
+//
+// # Safety
+// `count` points to an event count that outlives the call; `ready` may be called with `context` on this thread.
+enum unc_status unc_event_count_wait_for(const struct unc_event_count *count,
+                                         bool (*ready)(void *context),
+                                         void *context,
+                                         uint64_t deadline_ns);
+
+// Closes the count: no more events are expected, and all waits end, those to come too. It cannot be opened again,
+// except as new memory.
+//
+// # Safety
+// `count` points to an event count that outlives the call.
+void unc_event_count_close(const struct unc_event_count *count);
 
 // Wakes all threads that sleep on the count. The inlined increments call it when a thread may sleep.
 //
@@ -73,14 +217,135 @@ void unc_event_count_wake(const struct unc_event_count *count);
 // `count` points to an event count that outlives the call, and no other thread counts events there.
 void unc_event_count_add_call(const struct unc_event_count *count, uint64_t events);
 
-// Makes a ring for `capacity` values and stores its two sides. On failure, returns why and stores nothing.
+// Makes a ring of at least `bytes` bytes for records from one producer, and stores its two sides. A record takes 8
+// bytes and its length, rounded up to a multiple of 8; the longest is a little less than half of the ring. On failure,
+// returns why and stores nothing.
 //
 // # Safety
-// `producer` and `consumer` point to memory for a pointer each.
+// `producer` and `consumer` point to memory for a pointer each, or are null.
+enum unc_status unc_records_create(size_t bytes,
+                                   struct unc_record_producer **producer,
+                                   struct unc_record_consumer **consumer);
+
+// The same for records from many producers, of which it stores the first.
+//
+// # Safety
+// As for `unc_records_create`.
+enum unc_status unc_records_create_many(size_t bytes,
+                                        struct unc_record_producer **producer,
+                                        struct unc_record_consumer **consumer);
+
+// Adds a producer to a ring that has many, and stores its handle in `*another`. UNC_STATUS_INVALID: the ring has one
+// producer.
+//
+// # Safety
+// `producer` is a producer's handle or null, and no other call uses it; `another` points to memory for a pointer or is
+// null.
+enum unc_status unc_records_clone_producer(struct unc_record_producer *producer, struct unc_record_producer **another);
+
+// Pushes a record with a copy of the `length` bytes at `bytes`. Sleeps until there is room, at most until
+// `deadline_ns`; with UNC_NOW it never sleeps. UNC_STATUS_FULL: there is no room. UNC_STATUS_TOO_LONG: there never
+// will be. UNC_STATUS_CLOSED: the consumer is gone.
+//
+// # Safety
+// `producer` is a producer's handle or null, and no other call uses it; `bytes` points to `length` bytes, or is null
+// if `length` is zero.
+enum unc_status unc_records_push(struct unc_record_producer *producer,
+                                 const void *bytes,
+                                 size_t length,
+                                 uint64_t deadline_ns);
+
+// Claims room for a record of `length` bytes in place and stores a pointer to it in `*memory`; waits and fails as
+// `unc_records_push`. Write the bytes, then call `unc_records_commit` or `unc_records_abort`. The memory is not
+// cleared. Records that other producers claim later wait for this one.
+//
+// # Safety
+// `producer` is a producer's handle or null, and no other call uses it; `memory` points to memory for a pointer or is
+// null.
+enum unc_status unc_records_claim(struct unc_record_producer *producer,
+                                  size_t length,
+                                  void **memory,
+                                  uint64_t deadline_ns);
+
+// Publishes the claimed record. UNC_STATUS_INVALID: none is claimed.
+//
+// # Safety
+// `producer` is a producer's handle or null, and no other call uses it; the claimed memory is not accessed afterwards.
+enum unc_status unc_records_commit(struct unc_record_producer *producer);
+
+// Gives the claimed record up: the consumer never sees it. UNC_STATUS_INVALID: none is claimed.
+//
+// # Safety
+// As for `unc_records_commit`.
+enum unc_status unc_records_abort(struct unc_record_producer *producer);
+
+// The length of the longest record of the ring, in bytes. 0 while one is claimed.
+//
+// # Safety
+// `producer` is a producer's handle or null, and no other call uses it.
+size_t unc_records_longest(struct unc_record_producer *producer);
+
+// Closes the handle. A claimed record is given up. Null is ignored.
+//
+// # Safety
+// `producer` is null or a producer's handle that is not used afterwards.
+void unc_records_close_producer(struct unc_record_producer *producer);
+
+// Finds the oldest record in place, and stores a pointer to its bytes in `*bytes` and their number in `*length`. It
+// stays in the ring until `unc_records_release`. Sleeps until there is one, at most until `deadline_ns`; with UNC_NOW
+// it never sleeps. UNC_STATUS_EMPTY: there is none. UNC_STATUS_CLOSED: there is none, and all producers are gone.
+//
+// # Safety
+// `consumer` is a consumer's handle or null, and no other call uses it; `bytes` and `length` point to memory for a
+// pointer and a number, or are null. The bytes may be read until the next call with this handle.
+enum unc_status unc_records_read(struct unc_record_consumer *consumer,
+                                 const void **bytes,
+                                 size_t *length,
+                                 uint64_t deadline_ns);
+
+// Pops the record that is being read. UNC_STATUS_INVALID: none is.
+//
+// # Safety
+// `consumer` is a consumer's handle or null, and no other call uses it; the record is not accessed afterwards.
+enum unc_status unc_records_release(struct unc_record_consumer *consumer);
+
+// Pops the oldest record into the `room` bytes at `buffer`, and stores its length in `*length`. Waits and fails as
+// `unc_records_read`. UNC_STATUS_TOO_LONG: it has more than `room` bytes; `*length` says how many, and it stays.
+//
+// # Safety
+// `consumer` is a consumer's handle or null, and no other call uses it; `buffer` points to memory for `room` bytes, or
+// is null if `room` is zero; `length` points to a number or is null.
+enum unc_status unc_records_pop(struct unc_record_consumer *consumer,
+                                void *buffer,
+                                size_t room,
+                                size_t *length,
+                                uint64_t deadline_ns);
+
+// Closes the handle. Null is ignored.
+//
+// # Safety
+// `consumer` is null or a consumer's handle that is not used afterwards.
+void unc_records_close_consumer(struct unc_record_consumer *consumer);
+
+// Makes a ring for `capacity` 64-bit values and stores its two sides. On failure, returns why and stores nothing.
+//
+// # Safety
+// `producer` and `consumer` point to memory for a pointer each, or are null.
 enum unc_status unc_ring_create(size_t capacity, struct unc_producer **producer, struct unc_consumer **consumer);
 
-// Pushes `value`. Sleeps until there is room, at most until `deadline_ns`. UNC_STATUS_FULL: the deadline has passed.
-// UNC_STATUS_CLOSED: the consumer is gone.
+// Makes a ring for `capacity` elements of `size` bytes each and stores its two sides. An element takes `size` rounded
+// up to a power of two, at least 8 bytes. On failure, returns why and stores nothing. UNC_STATUS_INVALID: `size` is
+// zero.
+//
+// # Safety
+// `producer` and `consumer` point to memory for a pointer each, or are null.
+enum unc_status unc_ring_create_of(size_t size,
+                                   size_t capacity,
+                                   struct unc_producer **producer,
+                                   struct unc_consumer **consumer);
+
+// Pushes a 64-bit value. Sleeps until there is room, at most until `deadline_ns`. UNC_STATUS_FULL: the deadline has
+// passed. UNC_STATUS_CLOSED: the consumer is gone.
 //
 // # Safety
 // `producer` is a producer's handle, and no other call uses it.
@@ -104,8 +369,8 @@ size_t unc_ring_try_push_many(struct unc_producer *producer, const uint64_t *val
 // `producer` is null or a producer's handle that is not used afterwards.
 void unc_ring_close_producer(struct unc_producer *producer);
 
-// Pops the oldest value. Sleeps until there is one, at most until `deadline_ns`. UNC_STATUS_EMPTY: the deadline has
-// passed. UNC_STATUS_CLOSED: the ring is empty and the producer is gone.
+// Pops the oldest 64-bit value. Sleeps until there is one, at most until `deadline_ns`. UNC_STATUS_EMPTY: the deadline
+// has passed. UNC_STATUS_CLOSED: the ring is empty and the producer is gone.
 //
 // # Safety
 // `consumer` is a consumer's handle, and no other call uses it; `value` points to memory for a value.
@@ -120,7 +385,7 @@ enum unc_status unc_ring_try_pop(struct unc_consumer *consumer, uint64_t *value)
 // Pops as many values as there are, at most `count`, and returns their number. Never sleeps.
 //
 // # Safety
-// `consumer` is a consumer's handle, and no other call uses it; `values` points to `count` initialised values.
+// `consumer` is a consumer's handle, and no other call uses it; `values` points to memory for `count` values.
 size_t unc_ring_try_pop_many(struct unc_consumer *consumer, uint64_t *values, size_t count);
 
 // Closes the handle. Null is ignored.
@@ -128,6 +393,9 @@ size_t unc_ring_try_pop_many(struct unc_consumer *consumer, uint64_t *values, si
 // # Safety
 // `consumer` is null or a consumer's handle that is not used afterwards.
 void unc_ring_close_consumer(struct unc_consumer *consumer);
+
+// What a status means, in a few words. Never freed. Any number may be passed.
+const char *unc_status_text(int status);
 
 // The deadline `ns` nanoseconds from now.
 uint64_t unc_deadline_after(uint64_t ns);
@@ -143,6 +411,7 @@ const char *unc_backend(void);
 
 #define UNC_EVENT_COUNT_INIT {0, {0, 0, 0, 0}}
 #define UNC_NEVER UINT64_MAX
+#define UNC_NOW UINT64_C(0)
 
 #ifdef __cplusplus
 extern "C" {
@@ -180,6 +449,11 @@ static inline uint64_t unc_event_count_add_many(unc_event_count *count, uint64_t
     uint64_t before = __atomic_fetch_add(&count->version, events, __ATOMIC_ACQ_REL);
     if (events != 0) unc_event_count_published(count);
     return before;
+}
+
+/* Whether the count was closed. */
+static inline bool unc_event_count_is_closed(const unc_event_count *count) {
+    return __atomic_load_n(&count->sleepers[3], __ATOMIC_ACQUIRE) != 0;
 }
 
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
-//! The library for C and C++: event counts, and rings for one producer and one consumer.
+//! The library for C and C++: event counts, rings of values and of byte records.
 //!
 //! # Contract
 //! `include/uncontended_lib.h` is generated from these functions (`cargo xtask header`), with the inlined part from
-//! `inline.h`. Nothing here unwinds. Passing null where a pointer is required, or an invalid pointer, is undefined
-//! behaviour; invalid *values* (a capacity of zero, a deadline in the past) are reported as a
-//! [`Status`](status::Status).
+//! `inline.h`. Nothing here unwinds. An invalid pointer is undefined behaviour; null, and invalid *values* (a capacity
+//! of zero, a deadline in the past), are reported as a [`Status`](status::Status). Null for an event count, which is
+//! memory of the caller's, is undefined behaviour.
 //!
 //! # Invariants
 //! C1: a pointer to memory for values points to as many as the function's contract says, and nothing else accesses them
@@ -13,6 +13,8 @@
 //! # Evidence
 //! tests/c_library.rs: a program in C and one in C++, built and run.
 
+pub mod elements;
 pub mod event_count;
+pub mod records;
 pub mod spsc;
 pub mod status;
