@@ -20,6 +20,7 @@ static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
 /// The languages in which a program is compiled.
 const C: [&str; 3] = ["-x", "c", "-std=gnu11"];
 const CPP11: [&str; 3] = ["-x", "c++", "-std=c++11"];
+const CPP17: [&str; 3] = ["-x", "c++", "-std=c++17"];
 
 /// A compiler for the language, if there is one: `CC` or `CXX`, or what the system calls it.
 fn compiler(language: [&str; 3]) -> Result<String, String> {
@@ -78,4 +79,9 @@ fn c_and_cpp_programs_hand_over() {
 #[test]
 fn elements_and_records_of_any_size() {
     run_in_each("elements_and_records_of_any_size", "elements.c", &[C, CPP11]);
+}
+
+#[test]
+fn cpp_handles() {
+    run_in_each("cpp_handles", "handles.cpp", &[CPP17]);
 }
