@@ -12,7 +12,7 @@ use std::path::Path;
 
 const HEADER: &str = "crates/uncontended/include/uncontended_lib.h";
 const SOURCES: &str = "crates/uncontended/src/c";
-const OPENING: &str = "/* Event counts and rings: pass work from one thread to another without a lock, and sleep when there is none.
+const OPENING: &str = "/* Event counts, rings and records: pass work from one thread to another without a lock, and sleep when there is none.
  *
  * Generated from crates/uncontended/src/c by `cargo xtask header`; do not edit. The library:
  *
@@ -50,6 +50,12 @@ fn config(inline: String) -> Config {
         ("Consumer", "unc_consumer"),
         ("RecordProducer", "unc_record_producer"),
         ("RecordConsumer", "unc_record_consumer"),
+        ("SharedRecords", "unc_shared_records"),
+        ("LaneProducer", "unc_lane_producer"),
+        ("LaneConsumer", "unc_lane_consumer"),
+        ("BroadcastProducer", "unc_broadcast_producer"),
+        ("BroadcastConsumer", "unc_broadcast_consumer"),
+        ("Stage", "unc_stage"),
         ("Status", "unc_status"),
     ];
     let rename = names.iter().map(|(rust, c)| ((*rust).to_owned(), (*c).to_owned())).collect();

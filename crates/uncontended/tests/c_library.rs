@@ -85,3 +85,13 @@ fn elements_and_records_of_any_size() {
 fn cpp_handles() {
     run_in_each("cpp_handles", "handles.cpp", &[CPP17]);
 }
+
+#[test]
+fn lanes_and_broadcasts() {
+    run_in_each("lanes_and_broadcasts", "many_sides.c", &[C, CPP11]);
+}
+
+#[test]
+fn records_between_processes() {
+    run_in_each("records_between_processes", "processes.c", &[C, CPP11]);
+}

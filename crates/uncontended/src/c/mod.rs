@@ -1,4 +1,4 @@
-//! The library for C and C++: event counts, rings of values and of byte records.
+//! The library for C and C++: event counts, rings, lanes, broadcasts, and byte records, also between processes.
 //!
 //! # Contract
 //! `include/uncontended_lib.h` is generated from these functions (`cargo xtask header`), with the inlined part from
@@ -13,8 +13,12 @@
 //! # Evidence
 //! tests/c_library.rs: a program in C and one in C++, built and run.
 
+pub mod broadcast;
+mod cells;
 pub mod elements;
 pub mod event_count;
+pub mod lanes;
 pub mod records;
+pub mod shared_records;
 pub mod spsc;
 pub mod status;

@@ -22,6 +22,10 @@ use std::ptr::NonNull;
 use uncontended_ring::records::{Chunk, Record, mpsc, spsc};
 use uncontended_wait::{Deadline, Sleepers};
 
+/// The consumer of a ring that has many producers.
+/// cbindgen:ignore
+pub(super) type ManyConsumer = mpsc::Consumer<Sleepers>;
+
 /// A side, and what it has claimed or is reading.
 #[derive(Debug)]
 struct Side<S, H> {
@@ -99,7 +103,7 @@ impl RecordProducer {
 
 impl RecordConsumer {
     /// The consumer of a ring that has many producers.
-    pub(super) fn of_many(side: mpsc::Consumer<Sleepers>) -> *mut RecordConsumer {
+    pub(super) fn of_many(side: ManyConsumer) -> *mut RecordConsumer {
         Box::into_raw(Box::new(RecordConsumer(Reads::Many(Side::new(side)))))
     }
 }
@@ -356,6 +360,35 @@ pub unsafe extern "C" fn unc_records_release(consumer: *mut RecordConsumer) -> S
         }
         None => Status::Invalid,
     })
+}
+
+/// Skips a claim whose producer died, and stores in `*skipped` how many bytes that gave back; 0: no claim was in the
+/// way. UNC_STATUS_INVALID: the ring has one producer.
+///
+/// # Safety
+/// `consumer` is a consumer's handle or null, and no other call uses it; `skipped` points to a number or is null. The
+/// next claim will never be committed, given up or written, and no living producer is inside a call to claim or push
+/// now. Producers may hold other claims.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn unc_records_unblock(
+    consumer: *mut RecordConsumer,
+    skipped: *mut usize,
+) -> Status {
+    // SAFETY: by the contract (I1, I2).
+    let Some(RecordConsumer(Reads::Many(side))) = (unsafe { consumer.as_mut() }) else {
+        return Status::Invalid;
+    };
+    // SAFETY: the borrow ends here (I3).
+    let side = unsafe { side.free() };
+    // SAFETY: the same contract (I2).
+    match unsafe { side.unblock() } {
+        Ok(bytes) => {
+            // SAFETY: by the contract a number is there, or null (C1).
+            unsafe { store(skipped, bytes) };
+            Status::Ok
+        }
+        Err(error) => error.into(),
+    }
 }
 
 /// Pops the oldest record into the `room` bytes at `buffer`, and stores its length in `*length`. Waits and fails as

@@ -30,6 +30,14 @@ pub enum Status {
     Corrupt = 8,
     /// The deadline has passed.
     TimedOut = 9,
+    /// The memory is too small for the ring.
+    TooSmall = 10,
+    /// The memory holds no ring, or one of another kind or of another version of this library.
+    NoRing = 11,
+    /// Another holder has the role.
+    Held = 12,
+    /// The process that held the role died. The role can be taken over.
+    Died = 13,
 }
 
 impl From<CapacityError> for Status {
@@ -93,6 +101,10 @@ pub extern "C" fn unc_status_text(status: c_int) -> *const c_char {
         7 => c"a null pointer, or a call that does not fit the handle",
         8 => c"the ring is corrupt",
         9 => c"the deadline has passed",
+        10 => c"the memory is too small for the ring",
+        11 => c"the memory holds no ring of this kind and version",
+        12 => c"another holder has the role",
+        13 => c"the process that held the role died",
         _ => c"no status of this library",
     };
     words.as_ptr()
