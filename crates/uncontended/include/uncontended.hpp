@@ -74,7 +74,18 @@ struct Close {
     void operator()(unc_consumer *side) const noexcept { unc_ring_close_consumer(side); }
     void operator()(unc_record_producer *side) const noexcept { unc_records_close_producer(side); }
     void operator()(unc_record_consumer *side) const noexcept { unc_records_close_consumer(side); }
+    void operator()(unc_shared_records *records) const noexcept { unc_shared_records_detach(records); }
+    void operator()(unc_lane_producer *side) const noexcept { unc_lanes_close_producer(side); }
+    void operator()(unc_lane_consumer *side) const noexcept { unc_lanes_close_consumer(side); }
+    void operator()(unc_broadcast_producer *side) const noexcept { unc_broadcast_close_producer(side); }
+    void operator()(unc_broadcast_consumer *side) const noexcept { unc_broadcast_close_consumer(side); }
 };
+
+/* Ends a reading in place. */
+inline Status release(unc_consumer *side, std::size_t count) noexcept { return unc_ring_release(side, count); }
+inline Status release(unc_broadcast_consumer *side, std::size_t count) noexcept {
+    return unc_broadcast_release(side, count);
+}
 
 template <class Side>
 using Handle = std::unique_ptr<Side, Close>;
@@ -100,6 +111,8 @@ template <class T>
 class Producer;
 template <class T>
 class Consumer;
+template <class T>
+class BroadcastConsumer;
 
 /* Both sides of a ring. */
 template <class T>
@@ -148,14 +161,14 @@ private:
 
 /* Values that are read in place. Those that are not released are read again. Destroy it before its consumer is used
  * again. */
-template <class T>
+template <class T, class Side = unc_consumer>
 class Batch {
 public:
     Batch(Batch &&other) noexcept
         : side_(std::exchange(other.side_, nullptr)), memory_(other.memory_), size_(other.size_) {}
     Batch &operator=(Batch &&) = delete;
     ~Batch() {
-        if (side_ != nullptr) unc_ring_release(side_, 0);
+        if (side_ != nullptr) detail::release(side_, 0);
     }
 
     /* How many values there are: at least one. */
@@ -169,7 +182,7 @@ public:
 
     /* Pops the first `count` values, at most `size()`, and ends the batch. */
     Status release(std::size_t count) noexcept {
-        Status status = unc_ring_release(side_, count);
+        Status status = detail::release(side_, count);
         if (status != UNC_STATUS_INVALID) side_ = nullptr;
         return status;
     }
@@ -179,9 +192,10 @@ public:
 
 private:
     friend class Consumer<T>;
-    Batch(unc_consumer *side, const void *memory, std::size_t size) noexcept
+    friend class BroadcastConsumer<T>;
+    Batch(Side *side, const void *memory, std::size_t size) noexcept
         : side_(side), memory_(memory), size_(size) {}
-    unc_consumer *side_;
+    Side *side_;
     const void *memory_;
     std::size_t size_;
 };
@@ -493,6 +507,58 @@ inline RecordSides records_of_many(std::size_t bytes) {
     return RecordSides(RecordProducer(producer), RecordConsumer(consumer));
 }
 
+/* A ring of records in memory that processes share: this process's attachment. The memory stays mapped until the
+ * attachment and all sides made from it are destroyed. All functions that make something throw `Error`. */
+class SharedRecords {
+public:
+    /* The bytes of memory that a ring of at least `capacity` bytes needs. 0: there can be no such ring. */
+    static std::size_t bytes(std::size_t capacity) noexcept { return unc_shared_records_bytes(capacity); }
+
+    /* Lays out an empty ring in `bytes` bytes of memory. */
+    static SharedRecords create(void *memory, std::size_t bytes, std::size_t capacity) {
+        unc_shared_records *records = nullptr;
+        detail::require(unc_shared_records_create(memory, bytes, capacity, &records));
+        return SharedRecords(records);
+    }
+
+    /* Attaches to the ring that another process has laid out. */
+    static SharedRecords attach(void *memory, std::size_t bytes) {
+        unc_shared_records *records = nullptr;
+        detail::require(unc_shared_records_attach(memory, bytes, &records));
+        return SharedRecords(records);
+    }
+
+    /* Another producer. */
+    RecordProducer producer() {
+        unc_record_producer *side = nullptr;
+        detail::require(unc_shared_records_producer(records_.get(), &side));
+        return RecordProducer(side);
+    }
+
+    /* The consumer. `Error` with UNC_STATUS_HELD, UNC_STATUS_DIED or UNC_STATUS_CLOSED: why its role is not to be had. */
+    RecordConsumer consumer() {
+        unc_record_consumer *side = nullptr;
+        detail::require(unc_shared_records_consumer(records_.get(), &side));
+        return RecordConsumer(side);
+    }
+
+    /* The consumer in place of a process that died. Call `unc_records_unblock` on it first. */
+    RecordConsumer take_over() {
+        unc_record_consumer *side = nullptr;
+        detail::require(unc_shared_records_take_over(records_.get(), &side));
+        return RecordConsumer(side);
+    }
+
+    /* No more producers will join, in any process. */
+    void close() noexcept { unc_shared_records_close(records_.get()); }
+    /* The attachment of C, which stays this object's. */
+    unc_shared_records *get() noexcept { return records_.get(); }
+
+private:
+    explicit SharedRecords(unc_shared_records *records) noexcept : records_(records) {}
+    detail::Handle<unc_shared_records> records_;
+};
+
 /* A count of events, and threads that wait for it to change or for conditions of their own. It stays where it is. */
 class EventCount {
 public:
@@ -569,3 +635,5 @@ private:
 };
 
 } // namespace uncontended
+
+#include <uncontended_many.hpp>

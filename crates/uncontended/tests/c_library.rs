@@ -84,6 +84,7 @@ fn elements_and_records_of_any_size() {
 #[test]
 fn cpp_handles() {
     run_in_each("cpp_handles", "handles.cpp", &[CPP17]);
+    run_in_each("cpp_handles", "many_handles.cpp", &[CPP17]);
 }
 
 #[test]
