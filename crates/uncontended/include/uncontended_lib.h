@@ -1,6 +1,7 @@
 /* Event counts, rings and records: pass work from one thread to another without a lock, and sleep when there is none.
  *
- * Generated from crates/uncontended/src/c by `cargo xtask header`; do not edit. The library:
+ * Generated from crates/uncontended/src/c by `cargo xtask header`; do not edit. `cargo xtask install-c --prefix DIR`
+ * installs the library, for pkg-config and CMake. Without it:
  *
  *     cargo rustc --release -p uncontended --features c --crate-type staticlib
  *     cc program.c -I crates/uncontended/include target/release/libuncontended.a -lgcc_s -lm -ldl -pthread
