@@ -11,7 +11,7 @@
 //!     during the call.
 //!
 //! # Evidence
-//! tests/c_library.rs: a program in C and one in C++, built and run.
+//! tests/c_library.rs: programs in C and C++, built and run. Tests below, also under Miri: memory in place.
 
 pub mod broadcast;
 mod cells;
@@ -22,3 +22,5 @@ pub mod records;
 pub mod shared_records;
 pub mod spsc;
 pub mod status;
+#[cfg(test)]
+mod tests;
