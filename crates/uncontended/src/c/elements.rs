@@ -17,7 +17,7 @@
 //! # Evidence
 //! tests/c_library.rs: every function, every status.
 
-use super::spsc::{Consumer, Producer};
+use super::spsc::{Consumer, Producer, ended};
 use super::status::Status;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -157,8 +157,21 @@ pub unsafe extern "C" fn unc_ring_push_copy(
     element: *const c_void,
     deadline_ns: u64,
 ) -> Status {
-    // SAFETY: the same contract (I1, I2, C1).
-    unsafe { unc_ring_push_many(producer, element, 1, deadline_ns, std::ptr::null_mut()) }
+    // SAFETY: by the contract (I1, I2).
+    match unsafe { producer.as_mut() } {
+        Some(side) if side.shape.words == 1 && side.claimed == 0 && !element.is_null() => {
+            let mut word = Word::uninit();
+            let target = word.as_mut_ptr().cast::<u8>();
+            // SAFETY: by the contract an element is there (C1), which is not larger than a word.
+            unsafe { target.copy_from_nonoverlapping(element.cast(), side.shape.size) };
+            ended(match deadline_ns {
+                0 => side.ring.push(word),
+                at => side.ring.push_deadline(word, Deadline::at_ns(at)),
+            })
+        }
+        // SAFETY: the same contract (I1, I2, C1).
+        _ => unsafe { unc_ring_push_many(producer, element, 1, deadline_ns, std::ptr::null_mut()) },
+    }
 }
 
 /// Pushes copies of the `count` elements at `elements`, in parts as large as there is room for. Sleeps in between until
@@ -290,8 +303,23 @@ pub unsafe extern "C" fn unc_ring_pop_copy(
     element: *mut c_void,
     deadline_ns: u64,
 ) -> Status {
-    // SAFETY: the same contract (I1, I2, C1).
-    unsafe { unc_ring_pop_many(consumer, element, 1, deadline_ns, std::ptr::null_mut()) }
+    // SAFETY: by the contract (I1, I2).
+    match unsafe { consumer.as_mut() } {
+        Some(side) if side.shape.words == 1 && !element.is_null() => {
+            side.being_read = 0;
+            let popped = match deadline_ns {
+                0 => side.ring.pop(),
+                at => side.ring.pop_deadline(Deadline::at_ns(at)),
+            };
+            ended(popped.map(|word| {
+                let source = word.as_ptr().cast::<u8>();
+                // SAFETY: by the contract there is memory for an element (C1), which is not larger than a word.
+                unsafe { element.cast::<u8>().copy_from_nonoverlapping(source, side.shape.size) };
+            }))
+        }
+        // SAFETY: the same contract (I1, I2, C1).
+        _ => unsafe { unc_ring_pop_many(consumer, element, 1, deadline_ns, std::ptr::null_mut()) },
+    }
 }
 
 /// Pops as many elements as there are, at most `count`, into `elements`, and stores their number in `*popped`. Sleeps
