@@ -12,15 +12,17 @@ use std::path::Path;
 
 const HEADER: &str = "crates/uncontended/include/uncontended_lib.h";
 const SOURCES: &str = "crates/uncontended/src/c";
-const OPENING: &str = "/* Event counts and rings: pass work from one thread to another without a lock, and sleep when there is none.
+const OPENING: &str = "/* Event counts, rings and records: pass work from one thread to another without a lock, and sleep when there is none.
  *
- * Generated from crates/uncontended/src/c by `cargo xtask header`; do not edit. The library:
+ * Generated from crates/uncontended/src/c by `cargo xtask header`; do not edit. `cargo xtask install-c --prefix DIR`
+ * installs the library, for pkg-config and CMake. Without it:
  *
  *     cargo rustc --release -p uncontended --features c --crate-type staticlib
  *     cc program.c -I crates/uncontended/include target/release/libuncontended.a -lgcc_s -lm -ldl -pthread
  *
- * Works in C11 and C++11 with GCC and Clang. No function throws or unwinds. Times are nanoseconds of CLOCK_MONOTONIC;
- * UNC_NEVER means without a deadline. */";
+ * Works in C11 and C++11 with GCC and Clang; uncontended.hpp has types for C++17. No function throws or unwinds. A
+ * handle is used by one thread at a time. Deadlines are nanoseconds of CLOCK_MONOTONIC (unc_deadline_after); UNC_NEVER
+ * means without a deadline, and UNC_NOW that the call never sleeps. */";
 
 /// Writes the header.
 pub(crate) fn write(root: &Path) -> Result<(), String> {
@@ -47,6 +49,14 @@ fn config(inline: String) -> Config {
         ("EventCount", "unc_event_count"),
         ("Producer", "unc_producer"),
         ("Consumer", "unc_consumer"),
+        ("RecordProducer", "unc_record_producer"),
+        ("RecordConsumer", "unc_record_consumer"),
+        ("SharedRecords", "unc_shared_records"),
+        ("LaneProducer", "unc_lane_producer"),
+        ("LaneConsumer", "unc_lane_consumer"),
+        ("BroadcastProducer", "unc_broadcast_producer"),
+        ("BroadcastConsumer", "unc_broadcast_consumer"),
+        ("Stage", "unc_stage"),
         ("Status", "unc_status"),
     ];
     let rename = names.iter().map(|(rust, c)| ((*rust).to_owned(), (*c).to_owned())).collect();

@@ -1,12 +1,14 @@
 //! Chores of the workspace. `cargo xtask ci` checks all that must hold; `tidy` holds the rules of STYLE.md, `licences`
 //! those of the licences; `mutants` seeds bugs that tests must find; `header` writes the C header of the library,
-//! `explored` the page of what the checker has explored; `skips` lists the tests that were skipped.
+//! `install-c` installs it, `explored` writes the page of what the checker has explored; `skips` lists the tests that
+//! were skipped.
 #![forbid(unsafe_code)]
 
 mod ci;
 mod coverage;
 mod explored;
 mod header;
+mod install_c;
 mod licences;
 mod metadata;
 mod mutants;
@@ -29,6 +31,13 @@ fn main() -> ExitCode {
         ["licences"] => report("licences", licences::check(root())),
         ["explored"] => report("explored", explored::write(root()).map(|()| Vec::new())),
         ["header"] => report("header", header::write(root()).map(|()| Vec::new())),
+        ["install-c", ..] => match install_c::main(root(), &chores[1..]) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(cause) => {
+                eprintln!("xtask: {cause}");
+                ExitCode::from(2)
+            }
+        },
         ["ci", ..] => ci::main(root(), &chores[1..]),
         ["mutants", ..] => mutants::main(root(), &chores[1..]),
         ["coverage", ..] => {
@@ -44,7 +53,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo xtask ci [WORD] [--list] | mutants [WORD] [--list] [--held] [--orderings CRATE] | coverage [CRATE...] | explored | tidy | licences | header | skips [--forget]"
+                "usage: cargo xtask ci [WORD] [--list] | mutants [WORD] [--list] [--held] [--orderings CRATE] | coverage [CRATE...] | explored | tidy | licences | header | install-c --prefix DIR | skips [--forget]"
             );
             ExitCode::from(2)
         }

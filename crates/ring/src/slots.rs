@@ -124,6 +124,16 @@ impl<'s, S> Run<'s, S> {
         }
     }
 
+    /// Passes over the next `count` slots, or all if there are fewer.
+    #[cfg(not(unc_model))]
+    #[inline]
+    pub(crate) fn pass(&mut self, count: usize) {
+        let (now, then) = self.as_slices();
+        let first = count.min(now.len());
+        let second = (count - first).min(then.len());
+        *self = Run::new(&now[first..], &then[second..]);
+    }
+
     /// The slots that are left, as slices.
     #[cfg(not(unc_model))]
     pub(crate) fn as_slices(&self) -> (&'s [S], &'s [S]) {

@@ -8,8 +8,9 @@
 //! - Annotations, which give a lock of your own (for example an inlined spinlock) a row in the report of `unc run`, and
 //!   tell it which parts of your threads' work belong together ([`span!`]).
 //!
-//! For C and C++ there are the annotations in `include/uncontended.h`, which needs no library, and event counts and
-//! rings in `include/uncontended_lib.h` (feature `c`).
+//! For C and C++ there are the annotations in `include/uncontended.h`, which needs no library, and event counts,
+//! rings, records, lanes and broadcasts in `include/uncontended_lib.h` and, for C++17, `include/uncontended.hpp`
+//! (feature `c`).
 //!
 //! ```
 //! let (mut producer, mut consumer) = uncontended::ring::spsc::blocking(64)?;

@@ -1,10 +1,11 @@
-//! The library from C and C++: built as the header says, linked and run.
+//! The library from C and C++: built as the header says, linked and run. Without a compiler, a test is skipped.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
+use std::sync::LazyLock;
 
-/// Builds the static library and returns its path.
-fn library() -> PathBuf {
+/// The static library, built once.
+static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c");
     let built = Command::new(env!("CARGO"))
         .args(["rustc", "--quiet", "--offline", "-p", "uncontended", "--features", "c"])
@@ -14,41 +15,84 @@ fn library() -> PathBuf {
         .status();
     assert!(built.expect("cargo").success(), "the static library builds");
     target.join("debug/libuncontended.a")
+});
+
+/// The languages in which a program is compiled.
+const C: [&str; 3] = ["-x", "c", "-std=gnu11"];
+const CPP11: [&str; 3] = ["-x", "c++", "-std=c++11"];
+const CPP17: [&str; 3] = ["-x", "c++", "-std=c++17"];
+
+/// A compiler for the language, if there is one: `CC` or `CXX`, or what the system calls it.
+fn compiler(language: [&str; 3]) -> Result<String, String> {
+    let (variable, usual) = if language == C { ("CC", "cc") } else { ("CXX", "c++") };
+    let name = std::env::var(variable).unwrap_or_else(|_| usual.into());
+    match Command::new(&name).arg("--version").output() {
+        Ok(_) => Ok(name),
+        Err(error) => Err(format!("no compiler {name}: {error}")),
+    }
 }
 
-/// Compiles the program with `compiler`, runs it, and returns its output; `None` if there is no such compiler.
-fn printed(compiler: &str, language: &[&str], library: &Path) -> Option<String> {
-    Command::new(compiler).arg("--version").output().ok()?;
+/// Compiles a program of `tests` and runs it. The error says why there is no compiler.
+fn run(program: &str, language: [&str; 3]) -> Result<String, String> {
+    let compiler = compiler(language)?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let name = format!("hand_over_{}", language[1]);
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let name = format!("{program}_{}", language[2]);
+    let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let compiled = Command::new(compiler)
         .args(language)
         .args(["-Wall", "-Wextra", "-Werror", "-pthread", "-I"])
         .arg(folder.join("include"))
         .arg("-o")
-        .arg(&program)
-        .arg(folder.join("tests/hand_over.c"))
+        .arg(&binary)
+        .arg(folder.join("tests").join(program))
         .args(["-x", "none"])
-        .arg(library)
+        .arg(&*LIBRARY)
         .args(["-lgcc_s", "-lm", "-ldl"])
         .output()
         .expect("the compiler runs");
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let ran = Command::new(&program).output().expect("the program runs");
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    Some(String::from_utf8_lossy(&ran.stdout).into_owned())
+    succeeded(&compiled);
+    Ok(succeeded(&Command::new(&binary).output().expect("the program runs")))
+}
+
+/// What a successful command printed.
+fn succeeded(output: &Output) -> String {
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {words}", output.status);
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Runs a program in each of the languages. Each run must print the backend.
+fn run_in_each(test: &str, program: &str, languages: &[[&str; 3]]) {
+    for &language in languages {
+        match run(program, language) {
+            Ok(printed) => assert!(printed.contains("membarrier"), "{printed}"),
+            Err(reason) => uncontended_testkit::skip!(test, "{reason}"),
+        }
+    }
 }
 
 #[test]
 fn c_and_cpp_programs_hand_over() {
-    let library = library();
-    let c = std::env::var("CC").unwrap_or_else(|_| "cc".into());
-    let from_c = printed(&c, &["-x", "c", "-std=gnu11"], &library).expect("a C compiler");
-    assert!(from_c.contains("membarrier"), "{from_c}");
-    let cpp = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
-    match printed(&cpp, &["-x", "c++", "-std=c++11"], &library) {
-        Some(from_cpp) => assert_eq!(from_cpp, from_c),
-        None => uncontended_testkit::skip!("c_and_cpp_programs_hand_over", "there is no {cpp}"),
-    }
+    run_in_each("c_and_cpp_programs_hand_over", "hand_over.c", &[C, CPP11]);
+}
+
+#[test]
+fn elements_and_records_of_any_size() {
+    run_in_each("elements_and_records_of_any_size", "elements.c", &[C, CPP11]);
+}
+
+#[test]
+fn cpp_handles() {
+    run_in_each("cpp_handles", "handles.cpp", &[CPP17]);
+    run_in_each("cpp_handles", "many_handles.cpp", &[CPP17]);
+}
+
+#[test]
+fn lanes_and_broadcasts() {
+    run_in_each("lanes_and_broadcasts", "many_sides.c", &[C, CPP11]);
+}
+
+#[test]
+fn records_between_processes() {
+    run_in_each("records_between_processes", "processes.c", &[C, CPP11]);
 }

@@ -2,27 +2,12 @@
 #include <uncontended.h>
 #include <uncontended_lib.h>
 
-#include <pthread.h>
+#include "require.h"
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#define REQUIRE(what)                                                   \
-    do {                                                                \
-        if (!(what)) {                                                  \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what);  \
-            exit(1);                                                    \
-        }                                                               \
-    } while (0)
+#include <string.h>
 
 enum { EVENTS = 20000, THREADS = 3, VALUES = 100000, CAPACITY = 8 };
 static const uint64_t MS = 1000000;
-
-static pthread_t start(void *(*body)(void *), void *argument) {
-    pthread_t thread;
-    REQUIRE(pthread_create(&thread, NULL, body, argument) == 0);
-    return thread;
-}
 
 static unc_event_count happened = UNC_EVENT_COUNT_INIT;
 static uint64_t written[EVENTS];
@@ -140,6 +125,97 @@ static void every_status(void) {
     unc_ring_close_consumer(NULL);
 }
 
+static void misuse_is_answered(void) {
+    unc_producer *producer = NULL;
+    unc_consumer *consumer = NULL;
+    uint64_t value = 0;
+    REQUIRE(unc_ring_create(3, NULL, &consumer) == UNC_STATUS_INVALID);
+    REQUIRE(unc_ring_create(3, &producer, NULL) == UNC_STATUS_INVALID && producer == NULL && consumer == NULL);
+    REQUIRE(unc_ring_push(NULL, 1, UNC_NEVER) == UNC_STATUS_INVALID);
+    REQUIRE(unc_ring_try_push(NULL, 1) == UNC_STATUS_INVALID);
+    REQUIRE(unc_ring_try_push_many(NULL, &value, 1) == 0 && unc_ring_try_pop_many(NULL, &value, 1) == 0);
+    REQUIRE(unc_ring_pop(NULL, &value, UNC_NEVER) == UNC_STATUS_INVALID);
+    REQUIRE(unc_ring_try_pop(NULL, &value) == UNC_STATUS_INVALID);
+    REQUIRE(unc_ring_create_of(12, 3, &producer, &consumer) == UNC_STATUS_OK);
+    REQUIRE(unc_ring_push(producer, 1, UNC_NEVER) == UNC_STATUS_INVALID);
+    REQUIRE(unc_ring_try_push(producer, 1) == UNC_STATUS_INVALID);
+    REQUIRE(unc_ring_try_push_many(producer, &value, 1) == 0 && unc_ring_try_pop_many(consumer, &value, 1) == 0);
+    REQUIRE(unc_ring_pop(consumer, &value, UNC_NEVER) == UNC_STATUS_INVALID);
+    REQUIRE(unc_ring_try_pop(consumer, &value) == UNC_STATUS_INVALID);
+    unc_ring_close_producer(producer);
+    unc_ring_close_consumer(consumer);
+}
+
+/* Each number has words of its own, and no other number has any. */
+static void statuses_have_words(void) {
+    for (int status = UNC_STATUS_OK; status <= UNC_STATUS_DIED; status++)
+        for (int other = 0; other < status; other++)
+            REQUIRE(strcmp(unc_status_text(status), unc_status_text(other)) != 0);
+    REQUIRE(unc_status_text(-1) == unc_status_text(1000000));
+}
+
+struct gate {
+    unc_event_count count;
+    int open, asked;
+};
+
+/* The condition is any store with release before an event. */
+static bool is_open(void *context) {
+    struct gate *gate = (struct gate *)context;
+    gate->asked++;
+    return __atomic_load_n(&gate->open, __ATOMIC_ACQUIRE) != 0;
+}
+
+static void *wait_at_gate(void *argument) {
+    struct gate *gate = (struct gate *)argument;
+    REQUIRE(unc_event_count_wait_for(&gate->count, is_open, gate, UNC_NEVER) == UNC_STATUS_OK);
+    return NULL;
+}
+
+static void conditions_are_waited_for(void) {
+    struct gate gate = {UNC_EVENT_COUNT_INIT, 0, 0};
+    REQUIRE(unc_event_count_wait_for(&gate.count, NULL, &gate, UNC_NEVER) == UNC_STATUS_INVALID);
+    REQUIRE(unc_event_count_wait_for(&gate.count, is_open, &gate, UNC_NOW) == UNC_STATUS_TIMED_OUT);
+    REQUIRE(gate.asked == 1);
+    uint64_t soon = unc_deadline_after(5 * MS);
+    REQUIRE(unc_event_count_wait_for(&gate.count, is_open, &gate, soon) == UNC_STATUS_TIMED_OUT);
+    REQUIRE(unc_deadline_after(0) >= soon && gate.asked >= 2);
+    pthread_t waiter = start(wait_at_gate, &gate);
+    while (!unc_event_count_has_waiters(&gate.count)) sched_yield();
+    unc_event_count_increment(&gate.count);
+    while (!unc_event_count_has_waiters(&gate.count)) sched_yield();
+    __atomic_store_n(&gate.open, 1, __ATOMIC_RELEASE);
+    unc_event_count_increment(&gate.count);
+    REQUIRE(pthread_join(waiter, NULL) == 0);
+}
+
+static void *wait_for_the_end(void *argument) {
+    unc_event_count *count = (unc_event_count *)argument;
+    uint64_t seen = 0;
+    unc_status status;
+    while ((status = unc_event_count_wait_change(count, seen, UNC_NEVER, &seen)) == UNC_STATUS_OK) REQUIRE(seen <= 3);
+    REQUIRE(status == UNC_STATUS_CLOSED && seen == 3);
+    return NULL;
+}
+
+static void closed_counts_end_all_waits(void) {
+    struct gate gate = {UNC_EVENT_COUNT_INIT, 0, 0};
+    pthread_t waiter = start(wait_for_the_end, &gate.count);
+    unc_event_count_add(&gate.count, 3);
+    while (!unc_event_count_has_waiters(&gate.count)) sched_yield();
+    REQUIRE(!unc_event_count_is_closed(&gate.count));
+    unc_event_count_close(&gate.count);
+    REQUIRE(pthread_join(waiter, NULL) == 0 && unc_event_count_is_closed(&gate.count));
+    uint64_t now = 0;
+    REQUIRE(unc_event_count_wait(&gate.count, 3) == 3 && unc_event_count_wait(&gate.count, 2) == 3);
+    REQUIRE(!unc_event_count_wait_until(&gate.count, 3, UNC_NEVER, NULL));
+    REQUIRE(unc_event_count_wait_change(&gate.count, 2, UNC_NEVER, &now) == UNC_STATUS_OK && now == 3);
+    REQUIRE(unc_event_count_wait_change(&gate.count, 3, UNC_NEVER, NULL) == UNC_STATUS_CLOSED);
+    REQUIRE(unc_event_count_wait_for(&gate.count, is_open, &gate, UNC_NEVER) == UNC_STATUS_CLOSED);
+    gate.open = 1;
+    REQUIRE(unc_event_count_wait_for(&gate.count, is_open, &gate, UNC_NEVER) == UNC_STATUS_OK);
+}
+
 /* Without an observer, a span does nothing; two in one block have names of their own. */
 static void spans_are_left_in_any_way(void) {
     for (int i = 0; i < 2; i++) {
@@ -159,6 +235,10 @@ int main(void) {
     deadlines_and_sleepers();
     values_come_once_and_in_order();
     every_status();
+    misuse_is_answered();
+    statuses_have_words();
+    conditions_are_waited_for();
+    closed_counts_end_all_waits();
     printf("%s\n", unc_backend());
     return 0;
 }

@@ -163,18 +163,22 @@ fn interpreted() -> Vec<Step> {
             format!("Miri on {package} ({model} borrows)"),
             40,
             format!(
-                r#"MIRIFLAGS="-Zmiri-disable-isolation {leaks} {borrows}" cargo +nightly miri test -p uncontended-{package} {what}"#
+                r#"MIRIFLAGS="-Zmiri-disable-isolation {leaks} {borrows}" cargo +nightly miri test -p {package} {what}"#
             ),
         )
         .needs(&MIRI)
     };
     const LEAKS: &str = "-Zmiri-ignore-leaks";
-    let mut steps = vec![miri("atomic", "--lib", LEAKS, ""), miri("trace", "--lib", LEAKS, "")];
+    let mut steps = vec![
+        miri("uncontended-atomic", "--lib", LEAKS, ""),
+        miri("uncontended-trace", "--lib", LEAKS, ""),
+    ];
     for borrows in ["", "-Zmiri-tree-borrows"] {
-        steps.push(miri("events", "--tests", LEAKS, borrows));
-        steps.push(miri("ring", "--lib --test leaks", LEAKS, borrows));
-        steps.push(miri("fence", "--lib --tests", "", borrows));
-        steps.push(miri("wait", "--lib --tests", "", borrows));
+        steps.push(miri("uncontended-events", "--tests", LEAKS, borrows));
+        steps.push(miri("uncontended-ring", "--lib --test leaks", LEAKS, borrows));
+        steps.push(miri("uncontended-fence", "--lib --tests", "", borrows));
+        steps.push(miri("uncontended-wait", "--lib --tests", "", borrows));
+        steps.push(miri("uncontended", "--features c --lib", "", borrows));
     }
     let sanitized = "cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu --target-dir target/tsan";
     steps.push(

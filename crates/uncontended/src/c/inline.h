@@ -2,6 +2,7 @@
 
 #define UNC_EVENT_COUNT_INIT {0, {0, 0, 0, 0}}
 #define UNC_NEVER UINT64_MAX
+#define UNC_NOW UINT64_C(0)
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,6 +40,11 @@ static inline uint64_t unc_event_count_add_many(unc_event_count *count, uint64_t
     uint64_t before = __atomic_fetch_add(&count->version, events, __ATOMIC_ACQ_REL);
     if (events != 0) unc_event_count_published(count);
     return before;
+}
+
+/* Whether the count was closed. */
+static inline bool unc_event_count_is_closed(const unc_event_count *count) {
+    return __atomic_load_n(&count->sleepers[3], __ATOMIC_ACQUIRE) != 0;
 }
 
 #ifdef __cplusplus
