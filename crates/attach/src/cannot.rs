@@ -12,7 +12,16 @@ pub struct Cannot {
     pub remedy: String,
 }
 
-const PERMISSIONS: &str = "run it as root, or give it CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_ADMIN (for the list of tracepoints)";
+/// The capabilities that attaching takes, with their numbers: the last two for the list of tracepoints.
+const CAPABILITIES: [(u32, &str); 5] = [
+    (39, "CAP_BPF"),
+    (38, "CAP_PERFMON"),
+    (19, "CAP_SYS_PTRACE"),
+    (21, "CAP_SYS_ADMIN"),
+    (2, "CAP_DAC_READ_SEARCH"),
+];
+/// This one is enough for what the first two allow.
+const ADMINISTRATOR: u32 = 21;
 const TRACEPOINTS: &str = "it needs a kernel with CONFIG_FTRACE_SYSCALLS, CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS and \
     CONFIG_DEBUG_INFO_BTF, since 5.15";
 
@@ -26,18 +35,42 @@ fn is_full(error: &io::Error) -> bool {
     [Some(MACHINE), Some(PROCESS)].contains(&error.raw_os_error())
 }
 
+/// The capabilities in effect, of /proc/self/status; none if it does not say.
+fn effective(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    line.and_then(|held| u64::from_str_radix(held.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// What to do for permission, with these capabilities.
+fn permissions(held: u64) -> String {
+    let has = |number: u32| held >> number & 1 == 1;
+    let is_covered = |number| has(number) || (number >= 38 && has(ADMINISTRATOR));
+    let lacking = CAPABILITIES.iter().filter(|(number, _)| !is_covered(*number));
+    match lacking.map(|(_, name)| *name).collect::<Vec<_>>().split_last() {
+        None => "it has all capabilities for it: a seccomp filter or a security module forbids it; run it as root \
+            outside the container or sandbox"
+            .into(),
+        Some((one, [])) => format!("run it as root, or give it {one}, which it lacks"),
+        Some((last, others)) => {
+            format!("run it as root, or give it {} and {last}, which it lacks", others.join(", "))
+        }
+    }
+}
+
 impl Cannot {
     fn new(cause: impl Into<String>, remedy: &str) -> Self {
         Cannot { cause: cause.into(), remedy: remedy.into() }
     }
 
     pub(crate) fn from_error(error: &io::Error) -> Self {
-        let path = "/sys/kernel/security/lockdown";
-        Cannot::under_lockdown(error, &std::fs::read_to_string(path).unwrap_or_default())
+        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        let lockdown = read("/sys/kernel/security/lockdown");
+        Cannot::under_lockdown(error, &lockdown, effective(&read("/proc/self/status")))
     }
 
-    /// `lockdown` is what the kernel says of it: all levels, the one in force in brackets.
-    fn under_lockdown(error: &io::Error, lockdown: &str) -> Self {
+    /// `lockdown` is what the kernel says of it: all levels, the one in force in brackets. `held` are the capabilities
+    /// in effect.
+    fn under_lockdown(error: &io::Error, lockdown: &str, held: u64) -> Self {
         match error.kind() {
             io::ErrorKind::PermissionDenied if lockdown.contains("[confidentiality]") => {
                 Cannot::new(
@@ -46,7 +79,7 @@ impl Cannot {
                 )
             }
             io::ErrorKind::PermissionDenied => {
-                Cannot::new("tracing futex waits needs permission", PERMISSIONS)
+                Cannot::new("tracing futex waits needs permission", &permissions(held))
             }
             _ if is_full(error) => Cannot::new(format!("{FULL}: {error}"), DESCRIPTORS),
             _ => Cannot::new(format!("the kernel cannot trace futex waits: {error}"), TRACEPOINTS),
@@ -109,18 +142,29 @@ mod tests {
     #[test]
     fn a_locked_down_kernel_is_the_cause_only_where_it_is() {
         let denied = io::Error::from_raw_os_error(1);
-        let of = |lockdown| Cannot::under_lockdown(&denied, lockdown);
+        let of = |lockdown| Cannot::under_lockdown(&denied, lockdown, 0);
         let locked = of("none integrity [confidentiality]\n");
         assert!(locked.cause.contains("locked down"), "{locked:?}");
         assert!(locked.remedy.contains("lockdown=confidentiality"), "{locked:?}");
         for lockdown in
             ["none [integrity] confidentiality\n", "[none] integrity confidentiality\n", ""]
         {
-            assert_eq!(of(lockdown).remedy, PERMISSIONS);
+            assert_eq!(of(lockdown).remedy, permissions(0));
         }
         let other = io::Error::from_raw_os_error(22);
-        let other = Cannot::under_lockdown(&other, "none integrity [confidentiality]\n");
+        let other = Cannot::under_lockdown(&other, "none integrity [confidentiality]\n", 0);
         assert_eq!(other.remedy, TRACEPOINTS);
+    }
+
+    #[test]
+    fn the_capabilities_that_are_lacking_are_named() {
+        let held = |text: &str| permissions(effective(&format!("Name:\tunc\nCapEff:\t{text}\n")));
+        let all = "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_SYS_ADMIN and CAP_DAC_READ_SEARCH";
+        assert!(held("0000000000000000").contains(&format!("give it {all}, which it lacks")));
+        assert!(held("000000c000280000").contains("give it CAP_DAC_READ_SEARCH, which it lacks"));
+        assert!(held("0000000000200004").contains("give it CAP_SYS_PTRACE, which it lacks"));
+        assert!(held("000001ffffffffff").contains("seccomp"));
+        assert_eq!(effective("Name:\tunc\n"), 0);
     }
 
     #[test]

@@ -16,12 +16,18 @@ mod symbols;
 mod view;
 
 use std::process::ExitCode;
-use uncontended_sys::limits::{Heap, survive_file_size};
+use uncontended_sys::limits::{Heap, survive_file_size, with_stack};
+
+/// The stack of every command, in bytes.
+const STACK: usize = 2 << 20;
 
 #[global_allocator]
 static HEAP: Heap = Heap;
 
 fn main() -> ExitCode {
     let _ = survive_file_size(); // Without it, a report that is too large ends this process.
-    commands::execute()
+    with_stack(STACK, commands::execute).unwrap_or_else(|error| {
+        console::complain(&limits::could_not("start a thread", &error));
+        ExitCode::from(125)
+    })
 }

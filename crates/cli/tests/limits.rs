@@ -119,6 +119,26 @@ fn each_limit_is_said_with_a_remedy_and_harms_nothing() {
     }
 }
 
+/// The program keeps the limit, and signals end both as ever.
+#[test]
+fn with_a_small_stack_it_works_and_passes_signals_on() {
+    let folder = Folder::new();
+    compile(&folder, TURNS, &[]).expect("a C compiler");
+    let run = "$UNC run --no-history";
+    for command in [
+        format!("exec {run} --json j.json -- sh -c './program && ulimit -s'"),
+        format!("timeout --signal INT 1 {run} -- sh -c 'ulimit -s; ./program; exec sleep 60'"),
+    ] {
+        let output = shell(&format!("ulimit -s 64; {command}"), &folder);
+        let said = stdout(&output);
+        let lines: std::collections::BTreeSet<&str> = said.lines().collect();
+        assert_eq!(lines, ["64", "done"].into(), "{}", stderr(&output));
+        let expected = if command.starts_with("exec") { 0 } else { 124 };
+        assert_eq!(status(&output), expected, "{}", stderr(&output));
+    }
+    assert!(std::fs::exists(folder.file("j.json")).unwrap());
+}
+
 #[test]
 fn a_limit_on_processes_is_said_with_a_remedy() {
     let test = "a_limit_on_processes_is_said_with_a_remedy";

@@ -212,3 +212,60 @@ fn waiting_in_glibc_is_named_by_its_function_and_counts_from_the_start() {
     let first = report["findings"][0]["text"].as_str().unwrap();
     assert!(first.contains(" at __pthread_once"), "{first}");
 }
+
+/// Two threads wait half a second each, by system calls that only newer kernels have, and one takes a lock.
+const NEWER: &str = r#"
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+struct waiter { uint64_t value, address; uint32_t flags, reserved; };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t word;
+static struct timespec soon(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    if ((time.tv_nsec += 500000000) >= 1000000000) { time.tv_sec++; time.tv_nsec -= 1000000000; }
+    return time;
+}
+static void *one(void *unused) {
+    struct timespec end = soon();
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    syscall(455, &word, 0L, 0xffffffffL, 2L | 128, &end, (long)CLOCK_MONOTONIC);
+    return unused;
+}
+static void *several(void *unused) {
+    struct timespec end = soon();
+    struct waiter waiter = {0, (uintptr_t)&word, 2 | 128, 0};
+    syscall(449, &waiter, 1L, 0L, &end, (long)CLOCK_MONOTONIC);
+    return unused;
+}
+int main(void) {
+    pthread_t threads[2];
+    pthread_create(&threads[0], NULL, one, NULL);
+    pthread_create(&threads[1], NULL, several, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    puts("done");
+    return 0;
+}
+"#;
+
+/// Needs root, as above, and Linux 6.7.
+#[test]
+fn waiting_by_newer_system_calls_counts_as_unseen() {
+    let folder = Folder::new();
+    let program = compile(&folder, NEWER, &["-pthread"]).expect("a C compiler");
+    let start = std::time::Instant::now();
+    let plain = std::process::Command::new(&program).status();
+    let waits = plain.is_ok() && start.elapsed() > std::time::Duration::from_millis(450);
+    let coverage = coverage(&["--quiet"], &[&program]);
+    let Some(share) = coverage["futex_share_unaccounted"].as_f64().filter(|_| waits) else {
+        let test = "waiting_by_newer_system_calls_counts_as_unseen";
+        return uncontended_testkit::skip!(test, "this kernel lacks the calls, or root is needed");
+    };
+    let waited = coverage["futex_wait_ns"].as_f64().unwrap();
+    assert!(share * waited >= 0.9e9, "both waits, of half a second each: {coverage:#}");
+}

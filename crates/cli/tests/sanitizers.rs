@@ -28,23 +28,50 @@ int main(void) {
 }
 "#;
 
-fn check(sanitizer: &str) {
-    let folder = Folder::new();
-    let Some(program) = compile(&folder, SOUND, &[&format!("-fsanitize={sanitizer}")]) else {
+/// The program built with `flags`, where that is possible and it runs.
+fn build(folder: &Folder, sanitizer: &str, flags: &[&str]) -> Option<String> {
+    let flag = format!("-fsanitize={sanitizer}");
+    let Some(program) = compile(folder, SOUND, &[&[&*flag], flags].concat()) else {
         uncontended_testkit::skip!(sanitizer, "the compiler has no such sanitizer");
-        return;
+        return None;
     };
     let plain = std::process::Command::new(&program).output().unwrap();
     if plain.status.code() != Some(3) {
         uncontended_testkit::skip!(sanitizer, "its programs do not run here");
-        return;
+        return None;
     }
-    let (report, output) = report(&["--quiet"], &[&program]);
+    Some(program)
+}
+
+fn check(sanitizer: &str) {
+    let folder = Folder::new();
+    if let Some(program) = build(&folder, sanitizer, &[]) {
+        check_command(&[&program]);
+    }
+}
+
+/// The command ends as the program does without the observer, and is observed.
+fn check_command(command: &[&str]) {
+    let (report, output) = report(&["--quiet"], command);
     assert_eq!((status(&output), stdout(&output).trim()), (3, "2000"), "{}", stderr(&output));
     assert_eq!(stderr(&output), "", "the sanitizer has nothing to say");
-    let locks = report["processes"][0]["locks"].as_array().unwrap();
-    let taken = locks.iter().filter_map(|lock| lock["acquisitions"].as_u64()).max();
+    let processes = report["processes"].as_array().unwrap();
+    let locks = processes.iter().flat_map(|process| process["locks"].as_array().unwrap());
+    let taken = locks.filter_map(|lock| lock["acquisitions"].as_u64()).max();
     assert_eq!(taken, Some(2000));
+}
+
+/// Whatever the options: each is set within the run, where `unc` can change nothing.
+#[test]
+fn address_sanitizer_with_options_of_its_own() {
+    for flags in [&[][..], &["-static-libasan"]] {
+        let folder = Folder::new();
+        let Some(program) = build(&folder, "address", flags) else { continue };
+        for options in ["detect_leaks=0", "verify_asan_link_order=1", ""] {
+            check_command(&["env", &format!("ASAN_OPTIONS={options}"), &program]);
+            check_command(&["sh", "-c", &format!("ASAN_OPTIONS={options} {program}")]);
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! # Contract
 //! With [`Heap`] as its allocator, a process without memory says so and exits with the status that [`exit_with`] set.
 //! After [`survive_file_size`], a write beyond the limit on the size of files is an error. Programs that this process
-//! executes have the disposition that it found.
+//! executes have the disposition that it found. [`with_stack`] gives the work a stack of sufficient size.
 //! # State
 //! `STATUS` is one word that is written before it matters, and read once.
 //! # Invariants
@@ -11,9 +11,12 @@
 //! I2: the handler does nothing.
 //! I3: each function of the heap is the system allocator's with the same arguments, or does not return; so what its
 //!     caller must keep is what the system's caller must.
+//! I4: a thread that only waits for the one that works has all signals blocked, and the other one has the mask from
+//!     before: each signal reaches the one that works.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io;
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 static STATUS: AtomicU8 = AtomicU8::new(2);
@@ -65,6 +68,46 @@ fn give_up() -> ! {
     unsafe { libc::write(2, TEXT.as_ptr().cast(), TEXT.len()) };
     // SAFETY: `_exit` runs no code of ours (I1).
     unsafe { libc::_exit(STATUS.load(Ordering::Relaxed).into()) }
+}
+
+/// The limit on the stack of the first thread, in bytes.
+fn stack_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: a pointer to `limit` (L2), which stays as it is on failure.
+    unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) };
+    limit.rlim_cur
+}
+
+/// Runs `work`: in this thread, which must be the only one, or, if the limit on its stack is below `least` bytes, in
+/// one that has a stack of `least` bytes.
+///
+/// # Errors
+/// That of starting the thread.
+pub fn with_stack<T: Send>(least: usize, work: fn() -> T) -> io::Result<T> {
+    if stack_limit() >= least as u64 {
+        return Ok(work());
+    }
+    let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+    let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: a pointer to `all` (L2).
+    unsafe { libc::sigfillset(all.as_mut_ptr()) };
+    // SAFETY: pointers to both masks (L2), of which `all` is initialised (L6).
+    let rc = unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) };
+    if rc != 0 {
+        return Err(io::Error::from_raw_os_error(rc));
+    }
+    // SAFETY: pthread_sigmask succeeded (L6).
+    let before = unsafe { before.assume_init() };
+    let work = || {
+        // SAFETY: an initialised mask; the old one is not requested (L2). I4 holds from here on.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
+        work()
+    };
+    std::thread::scope(|scope| {
+        let worker = std::thread::Builder::new().name("main".into()).stack_size(least);
+        let worker = worker.spawn_scoped(scope, work)?;
+        Ok(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
 }
 
 extern "C" fn nothing(_: libc::c_int) {}

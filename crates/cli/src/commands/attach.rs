@@ -20,7 +20,7 @@ Examples:
   unc attach --json now.json $(pgrep -x nginx)  several processes at once, as data
 
 Any program: static, Go, Rust, whatever its threads wait in, since they wait for futexes in the end. The process is \
-never stopped or changed. Needs root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_ADMIN, and Linux 5.15 or newer.
+never stopped or changed. Needs root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_SYS_ADMIN and CAP_DAC_READ_SEARCH, and Linux 5.15 or newer.
 
 Not seen: acquisitions that did not wait, how long locks are held, spinning. Processes that it forks meanwhile are \
 watched, too, and as long as they run; those that it has already are not. One that executes another program is watched up to then.

@@ -6,7 +6,8 @@
 //! are unwound by frame pointers: where a program has none, they end early, and what lies in no file is left out. Where
 //! events were lost, waits around the loss do not count: the sums are lower bounds.
 //! # Sources
-//! futex(2), for which operations wait.
+//! futex(2), for which operations wait. `futex_waitv` came with Linux 5.16, `futex_wait` with 6.7; each call of them
+//! waits.
 
 use super::threads::is_alive;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -22,8 +23,8 @@ use uncontended_sys::tracefs::Tracefs;
 const WAITS: &std::ffi::CStr =
     c"op == 0 || op == 128 || op == 9 || op == 137 || op == 265 || op == 393 \
     || op == 6 || op == 134 || op == 13 || op == 141 || op == 11 || op == 139";
-/// The first point: a thread enters the system call.
-const ENTER: usize = 0;
+/// The system calls that wait, each with a point at its entry and one at its return, in this order.
+const CALLS: [&str; 3] = ["futex", "futex_wait", "futex_waitv"];
 /// Waits with further stacks are counted without their frames.
 const MOST_STACKS: usize = 4096;
 const MOST_SITES: usize = 20;
@@ -61,12 +62,19 @@ impl FutexWatch {
     /// Arms the watch for the next program that is started.
     pub(crate) fn open() -> io::Result<Self> {
         let events = Tracefs::open()?;
-        let enter = events.event_id("syscalls/sys_enter_futex")?;
-        let exit = events.event_id("syscalls/sys_exit_futex")?;
-        let watch = Watch::open(&[
-            Point { place: Place::Tracepoint(enter), filter: Some(WAITS), chain: true },
-            Point { place: Place::Tracepoint(exit), filter: None, chain: false },
-        ])?;
+        let mut points = Vec::new();
+        for name in CALLS {
+            let id = |end: &str| events.event_id(&format!("syscalls/sys_{end}_{name}"));
+            let (enter, exit) = match (id("enter"), id("exit")) {
+                (Ok(enter), Ok(exit)) => (enter, exit),
+                (Err(error), _) | (_, Err(error)) if name == CALLS[0] => return Err(error),
+                _ => continue, // An older kernel does not have it.
+            };
+            let filter = (name == CALLS[0]).then_some(WAITS);
+            points.push(Point { place: Place::Tracepoint(enter), filter, chain: true });
+            points.push(Point { place: Place::Tracepoint(exit), filter: None, chain: false });
+        }
+        let watch = Watch::open(&points)?;
         Ok(FutexWatch {
             watch,
             recent: Vec::new(),
@@ -91,7 +99,8 @@ impl FutexWatch {
         self.recent.sort_by_key(|sample| sample.time_ns);
         let complete = self.recent.partition_point(|sample| sample.time_ns < now);
         for sample in self.recent.drain(..complete) {
-            if sample.point == ENTER {
+            let is_entry = sample.point.is_multiple_of(2);
+            if is_entry {
                 self.maps.entry(sample.pid).or_insert_with(|| mappings(sample.pid));
                 self.waiting.insert(sample.tid, sample);
             } else if let Some(entry) = self.waiting.remove(&sample.tid) {

@@ -7,11 +7,16 @@
 //! A program's children need not be for glibc or for this machine. So the name contains `$PLATFORM`, which glibc's
 //! loader replaces by its machine. A 32-bit loader then finds an empty library of its own instead of ours, which it
 //! would reject with a message. musl's loader replaces nothing and finds no file, where ours would end the program.
+//! AddressSanitizer's runtime ends a program in whose list of libraries another one is first; it knows its own by
+//! `libasan.so` in the name. The observer may be first, since it defines none of the functions in which the runtime
+//! must be (what both define, the observer passes on). So the loader is given a link with that in its name. The file
+//! itself has another: a program that contains the runtime ends if a file so named is mapped.
 //! # Invariants
 //! I1: no other user could have written the preloaded file: the directory and the files are ours, none is writable
 //! by others, and the content is compared byte by byte.
 //! # Sources
-//! ld.so(8): dynamic string tokens, LD_PRELOAD.
+//! ld.so(8): dynamic string tokens, LD_PRELOAD. compiler-rt, `lib/asan/asan_linux.cpp`: `AsanCheckDynamicRTPrereqs`,
+//! `AsanCheckIncompatibleRT`.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -29,7 +34,10 @@ const PLATFORMS: [&str; 3] = ["x86_64", "haswell", "xeon_phi"];
 #[cfg(target_arch = "aarch64")]
 const PLATFORMS: [&str; 1] = ["aarch64"];
 /// The same for 32-bit programs on this machine, which get `EMPTY`.
-const SMALL_PLATFORMS: [&str; 4] = ["i686", "i586", "i486", "i386"];
+const SMALL_PLATFORMS: &[&str] =
+    if cfg!(target_arch = "x86_64") { &["i686", "i586", "i486", "i386"] } else { &[] };
+/// What follows the platform in the names of the links.
+const LINK: &str = "before-libasan.so";
 
 /// An empty i386 library.
 #[rustfmt::skip]
@@ -88,6 +96,11 @@ impl Library {
         Ok(Library { path, _memory: Some(memory) })
     }
 
+    /// Whether AddressSanitizer's runtime lets it be first.
+    pub(crate) fn may_precede_sanitizer(&self) -> bool {
+        self.path.to_string_lossy().ends_with(LINK)
+    }
+
     /// Puts the library first in `LD_PRELOAD`, before the entries of `present`, so that a preloaded allocator still
     /// works.
     pub(crate) fn preload(&self, present: Option<&OsStr>) -> OsString {
@@ -126,25 +139,29 @@ fn in_folder(folder: &Path) -> io::Result<PathBuf> {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     let content = hash(BYTES);
-    let name = |platform: &str| format!("observe-{content:016x}-{platform}.so");
-    let own = name(PLATFORMS[0]);
-    provide(&folder.join(&own), BYTES)?;
-    for platform in &PLATFORMS[1..] {
-        let link = folder.join(name(platform));
-        if fs::read_link(&link).is_ok_and(|target| target == Path::new(&own)) {
-            continue;
-        }
-        let _ = fs::remove_file(&link); // Whatever else may be there.
-        match std::os::unix::fs::symlink(&own, &link) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {} // Another `unc` may have been first.
-        }
-    }
+    let name = |platform: &str, rest: &str| format!("observe-{content:016x}-{platform}{rest}");
     let empty: Vec<u8> = EMPTY.iter().flat_map(|word| word.to_le_bytes()).collect();
-    for platform in SMALL_PLATFORMS.iter().filter(|_| cfg!(target_arch = "x86_64")) {
-        provide(&folder.join(name(platform)), &empty)?;
+    for (bytes, platforms) in [(BYTES, &PLATFORMS[..]), (&empty, SMALL_PLATFORMS)] {
+        let Some(first) = platforms.first() else { continue };
+        let file = name(first, ".so");
+        provide(&folder.join(&file), bytes)?;
+        for platform in platforms {
+            link(&folder.join(name(platform, &format!("-{LINK}"))), &file)?;
+        }
     }
-    Ok(folder.join(name("$PLATFORM")))
+    Ok(folder.join(name("$PLATFORM", &format!("-{LINK}"))))
+}
+
+/// Ensures that `path` is a link to `target`.
+fn link(path: &Path, target: &str) -> io::Result<()> {
+    if fs::read_link(path).is_ok_and(|present| present == Path::new(target)) {
+        return Ok(());
+    }
+    let _ = fs::remove_file(path); // Whatever else may be there.
+    match std::os::unix::fs::symlink(target, path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()), // Another `unc` may have been first.
+    }
 }
 
 /// Ensures that `path` holds `bytes`.
@@ -197,22 +214,21 @@ mod tests {
     fn a_changed_or_shared_file_is_not_used() {
         let own = uncontended_testkit::Folder::new();
         let folder = own.path().join("own");
-        let place = || {
-            let path = in_folder(&folder).unwrap();
-            path.to_str().unwrap().replace("$PLATFORM", PLATFORMS[0])
-        };
-        let path = PathBuf::from(place());
+        let place = || in_folder(&folder).unwrap().to_str().unwrap().to_owned();
+        let links: Vec<String> =
+            PLATFORMS.iter().map(|platform| place().replace("$PLATFORM", platform)).collect();
+        let path = fs::canonicalize(&links[0]).unwrap();
+        assert!(!path.to_str().unwrap().contains("libasan.so"), "{path:?}");
         assert_eq!(fs::read(&path).unwrap(), BYTES);
         let mut changed = BYTES.to_vec();
         changed[0] ^= 1;
         fs::write(&path, &changed).unwrap();
         assert!(!holds(&path, BYTES));
-        assert_eq!(path, Path::new(&place()));
+        place();
         assert!(holds(&path, BYTES));
         fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
         assert!(!holds(&path, BYTES));
-        for platform in &PLATFORMS[1..] {
-            let link = path.to_str().unwrap().replace(PLATFORMS[0], platform);
+        for link in links {
             fs::remove_file(&link).unwrap();
             std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
             place();

@@ -285,25 +285,25 @@ fn nanoseconds(duration: Duration) -> u64 {
 /// The variable that AddressSanitizer's runtime reads.
 const SANITIZER: &str = "ASAN_OPTIONS";
 
-/// AddressSanitizer's runtime ends a program in which another library precedes it. The observer may precede it, since
-/// it defines none of the functions that the runtime intercepts. The user's options come later and override this.
+/// Lets another library precede AddressSanitizer's runtime; a program's later options override earlier ones.
 fn sanitizer_options() -> OsString {
-    let mut options = OsString::from("verify_asan_link_order=0");
-    if let Some(present) = std::env::var_os(SANITIZER).filter(|present| !present.is_empty()) {
+    let present = std::env::var_os(SANITIZER).filter(|present| !present.is_empty());
+    let mut options = present.unwrap_or_default();
+    if !options.is_empty() {
         options.push(":");
-        options.push(present);
     }
+    options.push("verify_asan_link_order=0");
     options
 }
 
 /// Our environment, with the observer for the program, or for its children if the program itself cannot be observed.
 fn environment(observer: Option<(&Library, &Record)>) -> Vec<CString> {
     let set = observer.map(|(library, record)| {
-        [
-            ("LD_PRELOAD".into(), library.preload(std::env::var_os("LD_PRELOAD").as_deref())),
-            (Record::VARIABLE.into(), record.path()),
-            (SANITIZER.into(), sanitizer_options()),
-        ]
+        let preload = library.preload(std::env::var_os("LD_PRELOAD").as_deref());
+        let allow = || (SANITIZER.into(), sanitizer_options());
+        let allow = (!library.may_precede_sanitizer()).then(allow);
+        let set = [("LD_PRELOAD".into(), preload), (Record::VARIABLE.into(), record.path())];
+        set.into_iter().chain(allow)
     });
     let set: Vec<(OsString, OsString)> = set.into_iter().flatten().collect();
     let is_ours = |name: &OsString| set.iter().any(|(own, _)| own == name);
