@@ -212,3 +212,41 @@ fn waiting_in_glibc_is_named_by_its_function_and_counts_from_the_start() {
     let first = report["findings"][0]["text"].as_str().unwrap();
     assert!(first.contains(" at __pthread_once"), "{first}");
 }
+
+/// A process that its parent left at once, and that lives on: forked, or a daemon.
+const LEAVES: &str = r#"
+#include <unistd.h>
+int main(int words, char **word) {
+    (void)words;
+    if (word[1][0] == 'd') {
+        if (daemon(1, 0)) return 9;
+    } else if (fork()) {
+        return 0;
+    }
+    for (int out = 0; out < 3; out++) close(out);
+    sleep(20);
+    return 0;
+}
+"#;
+
+#[test]
+fn processes_that_the_program_leaves_at_once_are_named() {
+    let folder = Folder::new();
+    let program = compile(&folder, LEAVES, &[]).expect("a C compiler");
+    let in_shell = format!("{program} d; true");
+    let hidden = format!("env -u LD_PRELOAD {program} d");
+    let shell = |text| vec!["sh", "-c", text];
+    let commands = [vec![&*program, "d"], vec![&program, "f"], shell(&in_shell), shell(&hidden)];
+    for command in commands {
+        let (report, output) = report(&["--quiet"], &command);
+        assert_eq!(status(&output), 0);
+        let coverage = &report["coverage"];
+        let left = coverage["still_running"].as_array().unwrap();
+        let [one] = &left[..] else { panic!("{command:?}: {coverage:#}") };
+        assert_eq!(one["command"][0], *program);
+        let pid = one["pid"].to_string();
+        assert!(std::process::Command::new("kill").arg(pid).status().unwrap().success());
+        let nothing = nothing_seen(coverage);
+        assert!(!nothing.contains("one thread"), "{command:?}: {coverage:#}");
+    }
+}

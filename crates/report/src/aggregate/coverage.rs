@@ -347,6 +347,9 @@ fn nothing_seen(
     if !not_recording.is_empty() || facts.other_users > 0 {
         return Some("Nothing was seen: the observed processes took no lock, and other processes did not record.".into());
     }
+    if !facts.still_running.is_empty() || facts.left_running > 0 {
+        return Some("Nothing was seen until the program ended: its processes took no lock until then. Some of them still run.".into());
+    }
     if processes.iter().any(|process| !process.joins.is_empty()) {
         return Some("No lock was seen: the program called none of the C library's lock functions; its threads waited for other threads to end, and not for locks that are seen.".into());
     }
