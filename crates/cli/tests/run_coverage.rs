@@ -250,3 +250,68 @@ fn processes_that_the_program_leaves_at_once_are_named() {
         assert!(!nothing.contains("one thread"), "{command:?}: {coverage:#}");
     }
 }
+
+/// Takes a lock in two threads, and ends at once.
+const SHORT: &str = r#"
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *body(void *unused) {
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, body, NULL);
+    pthread_join(thread, NULL);
+    return 0;
+}
+"#;
+
+/// Spawns its argument without an environment.
+const SPAWNS: &str = r#"
+#include <spawn.h>
+#include <stddef.h>
+#include <sys/wait.h>
+int main(int words, char **word) {
+    (void)words;
+    pid_t child;
+    if (posix_spawn(&child, word[1], NULL, NULL, word + 1, NULL)) return 9;
+    int status;
+    return waitpid(child, &status, 0) != child || status;
+}
+"#;
+
+#[test]
+fn a_short_program_without_the_observer_is_told() {
+    let folder = Folder::new();
+    let program = compile(&folder, SHORT, &[]).expect("a C compiler");
+    let (other, apart) = (Folder::new(), Folder::new());
+    let spawns = compile(&other, SPAWNS, &[]).expect("a C compiler");
+    let fixed = compile(&apart, SHORT, &["-static"]);
+    let in_shell = format!("LD_PRELOAD= {program}; true");
+    let replaced = format!("exec env -i {program}");
+    let mut commands = vec![
+        (&program, vec!["env", "-i", &program]),
+        (&program, vec!["sh", "-c", &in_shell]),
+        (&program, vec!["sh", "-c", &replaced]),
+        (&program, vec![&*spawns, &program]),
+    ];
+    commands.extend(fixed.as_ref().map(|fixed| (fixed, vec![&*spawns, fixed])));
+    for (program, command) in commands {
+        let (report, output) = report(&["--quiet"], &command);
+        assert_eq!(status(&output), 0);
+        let coverage = &report["coverage"];
+        assert!(reason(coverage, program).contains("LD_PRELOAD"), "{command:?}: {coverage:#}");
+        assert!(nothing_seen(coverage).contains("did not record"), "{command:?}: {coverage:#}");
+    }
+}
+
+#[test]
+fn files_that_could_not_be_executed_are_not_told_of() {
+    let text = "no-such-program; /no/such/program; env -i /no/such/program; sh -c true; true";
+    let (report, output) = report(&["--quiet"], &["sh", "-c", text]);
+    assert_eq!(status(&output), 0);
+    let coverage = &report["coverage"];
+    assert_eq!(coverage["not_recording"].as_array().unwrap().len(), 0, "{coverage:#}");
+}
