@@ -269,3 +269,106 @@ fn waiting_by_newer_system_calls_counts_as_unseen() {
     let waited = coverage["futex_wait_ns"].as_f64().unwrap();
     assert!(share * waited >= 0.9e9, "both waits, of half a second each: {coverage:#}");
 }
+
+/// A process that its parent left at once, and that lives on: forked, or a daemon.
+const LEAVES: &str = r#"
+#include <unistd.h>
+int main(int words, char **word) {
+    (void)words;
+    if (word[1][0] == 'd') {
+        if (daemon(1, 0)) return 9;
+    } else if (fork()) {
+        return 0;
+    }
+    for (int out = 0; out < 3; out++) close(out);
+    sleep(20);
+    return 0;
+}
+"#;
+
+#[test]
+fn processes_that_the_program_leaves_at_once_are_named() {
+    let folder = Folder::new();
+    let program = compile(&folder, LEAVES, &[]).expect("a C compiler");
+    let in_shell = format!("{program} d; true");
+    let hidden = format!("env -u LD_PRELOAD {program} d");
+    let shell = |text| vec!["sh", "-c", text];
+    let commands = [vec![&*program, "d"], vec![&program, "f"], shell(&in_shell), shell(&hidden)];
+    for command in commands {
+        let (report, output) = report(&["--quiet"], &command);
+        assert_eq!(status(&output), 0);
+        let coverage = &report["coverage"];
+        let left = coverage["still_running"].as_array().unwrap();
+        let [one] = &left[..] else { panic!("{command:?}: {coverage:#}") };
+        assert_eq!(one["command"][0], *program);
+        let pid = one["pid"].to_string();
+        assert!(std::process::Command::new("kill").arg(pid).status().unwrap().success());
+        let nothing = nothing_seen(coverage);
+        assert!(!nothing.contains("one thread"), "{command:?}: {coverage:#}");
+    }
+}
+
+/// Takes a lock in two threads, and ends at once.
+const SHORT: &str = r#"
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *body(void *unused) {
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, body, NULL);
+    pthread_join(thread, NULL);
+    return 0;
+}
+"#;
+
+/// Spawns its argument without an environment.
+const SPAWNS: &str = r#"
+#include <spawn.h>
+#include <stddef.h>
+#include <sys/wait.h>
+int main(int words, char **word) {
+    (void)words;
+    pid_t child;
+    if (posix_spawn(&child, word[1], NULL, NULL, word + 1, NULL)) return 9;
+    int status;
+    return waitpid(child, &status, 0) != child || status;
+}
+"#;
+
+#[test]
+fn a_short_program_without_the_observer_is_told() {
+    let folder = Folder::new();
+    let program = compile(&folder, SHORT, &[]).expect("a C compiler");
+    let (other, apart) = (Folder::new(), Folder::new());
+    let spawns = compile(&other, SPAWNS, &[]).expect("a C compiler");
+    let fixed = compile(&apart, SHORT, &["-static"]);
+    let in_shell = format!("LD_PRELOAD= {program}; true");
+    let replaced = format!("exec env -i {program}");
+    let mut commands = vec![
+        (&program, vec!["env", "-i", &program]),
+        (&program, vec!["sh", "-c", &in_shell]),
+        (&program, vec!["sh", "-c", &replaced]),
+        (&program, vec![&*spawns, &program]),
+    ];
+    commands.extend(fixed.as_ref().map(|fixed| (fixed, vec![&*spawns, fixed])));
+    for (program, command) in commands {
+        let (report, output) = report(&["--quiet"], &command);
+        assert_eq!(status(&output), 0);
+        let coverage = &report["coverage"];
+        assert!(reason(coverage, program).contains("LD_PRELOAD"), "{command:?}: {coverage:#}");
+        assert!(nothing_seen(coverage).contains("did not record"), "{command:?}: {coverage:#}");
+    }
+}
+
+#[test]
+fn files_that_could_not_be_executed_are_not_told_of() {
+    let text = "no-such-program; /no/such/program; env -i /no/such/program; sh -c true; true";
+    let (report, output) = report(&["--quiet"], &["sh", "-c", text]);
+    assert_eq!(status(&output), 0);
+    let coverage = &report["coverage"];
+    assert_eq!(coverage["not_recording"].as_array().unwrap().len(), 0, "{coverage:#}");
+}

@@ -12,7 +12,7 @@
 //! `pthread_cond_*` exists in two versions that take different objects.
 
 use crate::lookup;
-use libc::{c_int, c_long, c_uint, c_void, timespec};
+use libc::{c_char, c_int, c_long, c_uint, c_void, timespec};
 use std::ffi::CStr;
 use uncontended_atomic::Ordering::Relaxed;
 
@@ -26,6 +26,9 @@ const fn c_text(text: &'static str) -> &'static CStr {
 
 /// A mutex, used only by its address; likewise the other objects below.
 pub(crate) type Object = c_void;
+
+/// A word of a program's arguments or environment.
+pub(crate) type Words = *const c_char;
 
 macro_rules! host {
     ($($name:ident $version:literal ($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
@@ -120,6 +123,15 @@ host! {
     mtx_init c"" (mutex: *mut Object, plain_or_timed: c_int) -> c_int;
     cnd_init c"" (condition: *mut Object) -> c_int;
     dlclose c"" (library: *mut c_void) -> c_int;
+    execve c"" (path: *const c_char, words: *const Words, environment: *const Words) -> c_int;
+    execv c"" (path: *const c_char, words: *const Words) -> c_int;
+    execvp c"" (file: *const c_char, words: *const Words) -> c_int;
+    execvpe c"" (file: *const c_char, words: *const Words, environment: *const Words) -> c_int;
+    fexecve c"" (file: c_int, words: *const Words, environment: *const Words) -> c_int;
+    posix_spawn c"" (pid: *mut c_int, path: *const c_char, actions: *const c_void, attributes: *const c_void,
+        words: *const Words, environment: *const Words) -> c_int;
+    posix_spawnp c"" (pid: *mut c_int, file: *const c_char, actions: *const c_void, attributes: *const c_void,
+        words: *const Words, environment: *const Words) -> c_int;
     prctl c"" (option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int;
     syscall c"" (number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long;
 }

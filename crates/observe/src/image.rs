@@ -24,6 +24,9 @@ use uncontended_sys::clock::{self, Source};
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{self, Process};
 
+/// Most bytes of a command.
+const MOST: usize = 4096;
+
 static ARENA_BASE: AtomicUsize = AtomicUsize::new(0);
 static ARENA_UNITS: AtomicU32 = AtomicU32::new(0);
 static PROCESS: AtomicUsize = AtomicUsize::new(0);
@@ -170,13 +173,33 @@ fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
     }
 }
 
+/// Notes that a process is to execute a file, in an entry without a process yet. A child made by `vfork` calls this in
+/// its parent's memory, where it leaves nothing but the entry.
+pub(crate) fn announce(path: Option<&CStr>) -> Option<&'static Process> {
+    if sandbox::is_filtered() {
+        return None; // The kernel may not be asked who we are.
+    }
+    let arena = arena()?;
+    let (unit, entry) = arena.make_if_room::<Process>()?;
+    entry.parent.store(layout::ANNOUNCED, Relaxed);
+    entry.start_ticks.store(clock::ticks(), Relaxed);
+    if let Some(text) = path.map(CStr::to_bytes).filter(|text| !text.is_empty()) {
+        write_text(arena, entry, &text[..text.len().min(MOST)]);
+    }
+    arena.push::<Process>(&arena.header().processes, unit);
+    Some(entry)
+}
+
 /// Copies the arguments from the kernel. The descriptor is open only for this moment.
 fn write_command(arena: Arena, process: &Process) {
-    const MOST: usize = 4096;
     let mut text = [0u8; MOST];
     let length = Descriptor::open(c"/proc/self/cmdline", libc::O_RDONLY)
         .and_then(|file| file.read(&mut text));
     let Some(text) = length.and_then(|length| text.get(..length)) else { return };
+    write_text(arena, process, text);
+}
+
+fn write_text(arena: Arena, process: &Process, text: &[u8]) {
     let units = layout::units(text.len());
     let Some(unit) = (units > 0).then(|| arena.allocate(units)).flatten() else { return };
     // SAFETY: ours until it is published below (I4).

@@ -11,7 +11,8 @@
 //! # Layers
 //! A file uses files of the lines above, or to its left on its own line (`xtask tidy` refuses circles):
 //! - [`kernel`], [`frame`], [`lookup`], [`deadline`], [`sandbox`], `bytes`, `checked`;
-//! - [`host`], [`image`], [`caller`], [`module`], [`sharing`], [`seccomp`], [`unwind`], [`stack`], `slept`, `joined`;
+//! - [`host`], [`image`], [`caller`], [`module`], [`sharing`], [`seccomp`], [`unwind`], [`stack`], `slept`,
+//!   `joined`, `execute`;
 //! - [`local`], [`here`];
 //! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`futex`], [`create`], [`join`],
 //!   [`c11`], [`annotated`], [`span`];
@@ -44,6 +45,7 @@ mod create;
 mod deadline;
 mod entry;
 mod errno;
+mod execute;
 mod frame;
 mod futex;
 mod here;

@@ -1,10 +1,11 @@
-//! What is said of processes that outlive a program, and of programs that do not outlive their files.
+//! What is said of processes that outlive a program, of threads that do not record, and of programs that do not outlive
+//! their files.
 
 mod written;
 
 use uncontended_report::aggregate::{Symbols, name_all, report};
-use uncontended_report::facts::Facts;
-use uncontended_report::run::{Frame, StillRunning, SymbolsMismatch};
+use uncontended_report::facts::{Facts, FutexFacts, ThreadFacts};
+use uncontended_report::run::{Frame, StillRunning, SymbolsMismatch, Thread};
 use uncontended_trace::layout;
 use written::{Plain, Writer, facts, read};
 
@@ -22,6 +23,20 @@ fn processes_that_outlive_the_program_are_named_up_to_three() {
     let (count, five) = left(8..13);
     assert!(count == 5 && five.contains("daemon (10) and 2 more."), "{five}");
     assert!(!left(0..0).1.contains("still running"));
+}
+
+#[test]
+fn threads_that_only_the_kernel_showed_are_threads() {
+    let mut writer = Writer::new();
+    let process = writer.process(7);
+    writer.thread(process, 7);
+    let thread = |tid| ThreadFacts { pid: 7, thread: Thread { tid, ..Thread::default() } };
+    let threads = vec![thread(7), thread(8)];
+    let futex = Some(FutexFacts { total_ns: 1_000, ..FutexFacts::default() });
+    for facts in [Facts { threads, ..facts() }, Facts { futex, ..facts() }] {
+        let nothing = read(&writer, facts).coverage.nothing_seen.expect("no locks");
+        assert!(nothing.contains("if its threads wait"), "{nothing}");
+    }
 }
 
 /// Addresses have no names, since the file is another one.

@@ -50,7 +50,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 19;
+pub const VERSION: u32 = 20;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -143,6 +143,10 @@ pub struct Header {
     /// Keeps the size a multiple of a word.
     pub spare: AtomicU32,
 }
+
+/// [`Process::parent`] of an entry that announces an image: `pid` was to execute the file `command` at `start_ticks`.
+/// If the observer began in it, it has an entry of its own. `pid` is 0 while nothing is known, and after a failure.
+pub const ANNOUNCED: u32 = u32::MAX;
 
 /// One program image: from its start or a fork to its end or an exec.
 #[repr(C)]

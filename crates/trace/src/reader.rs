@@ -10,6 +10,7 @@
 //! # Evidence
 //! The tests in `reader/tests.rs`, and `fuzz/fuzz_targets/record.rs`.
 
+mod hold;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -59,6 +60,8 @@ pub struct Record<'b> {
     pub summed_since: u64,
     /// Program images, oldest first.
     pub processes: Vec<ProcessRecord>,
+    /// Files that processes executed, oldest first; some became images.
+    pub announced: Vec<ProcessRecord>,
     view: View<'b>,
 }
 
@@ -80,6 +83,8 @@ pub fn read(bytes: &[u8]) -> Result<Record<'_>, ReadError> {
         .map(|at| lists.process(at))
         .collect();
     processes.reverse();
+    let (announced, processes) =
+        processes.into_iter().partition(|process| process.parent == layout::ANNOUNCED);
     let flags = view.u32(offset_of!(Header, flags));
     Ok(Record {
         clock: view.u32(offset_of!(Header, clock)),
@@ -94,6 +99,7 @@ pub fn read(bytes: &[u8]) -> Result<Record<'_>, ReadError> {
         negative: view.u64(offset_of!(Header, negative)),
         summed_since: view.u64(offset_of!(Header, summed_since)),
         processes,
+        announced,
         view,
     })
 }
@@ -121,16 +127,6 @@ impl Record<'_> {
     /// What one thread did to one lock.
     pub fn cell(&self, cell: CellAt) -> CellRecord {
         self.view.cell(cell)
-    }
-
-    /// The hold in progress when the record ends, if there is one.
-    pub fn hold(&self, cell: CellAt) -> Option<HoldRecord> {
-        let at = cell.unit as usize * UNIT;
-        let since = self.view.u64(at + offset_of!(Cell, hold_start));
-        let site = self.view.u32(at + offset_of!(Cell, site));
-        let is_held = self.view.u32(at + offset_of!(Cell, depth)) != 0;
-        (is_held && !self.view.is_summed(cell.lock))
-            .then_some(HoldRecord { since: (since > 1).then_some(since), site })
     }
 
     /// The stack of the last acquisition by its thread; 0 if unknown.

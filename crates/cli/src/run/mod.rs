@@ -3,6 +3,7 @@
 pub(crate) mod cost;
 mod ending;
 mod futex;
+mod heirs;
 mod insist;
 pub(crate) mod load;
 mod observer;

@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use uncontended_sys::clock::{self, Moment, Source};
 use uncontended_sys::{memfd, switches};
 use uncontended_trace::layout::{Header, UNIT};
@@ -87,6 +87,11 @@ impl Record {
     /// The path by which a program opens it.
     pub(crate) fn path(&self) -> OsString {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
+    }
+
+    /// The number of its file, by which it is known among what a process has mapped.
+    pub(crate) fn inode(&self) -> u64 {
+        self.file.metadata().map_or(0, |facts| facts.ino())
     }
 
     /// The program starts now: its times count from here.

@@ -75,10 +75,10 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     );
     let wall_ns = nanoseconds(start.elapsed());
     let exit = child.reap().map_err(|error| own("learn how the program ended", &error))?;
-
     let ended = status(exit.code, exit.signal);
     // Of its children, the observer may have recorded more.
     let seen = watches.outside().filter(|_| !record.has_processes());
+    threads.look_for_heirs(&record);
     symbols.hold(threads.programs());
     let facts = Facts {
         exit_status: i32::from(ended),

@@ -7,6 +7,8 @@
 //! # Sources
 //! proc(5); `Documentation/scheduler/sched-stats.rst` for `schedstat`.
 
+use super::heirs;
+use super::record::Record;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -19,6 +21,8 @@ use uncontended_report::run::{StillRunning, Thread};
 #[derive(Debug)]
 pub(crate) struct ThreadWatch {
     pids: BTreeSet<u32>,
+    /// When the program started, as the kernel counts it.
+    started: u64,
     /// By process and thread.
     seen: BTreeMap<(u32, u32), Thread>,
     /// Processes seen running as another user.
@@ -42,6 +46,7 @@ impl ThreadWatch {
     pub(crate) fn new(pid: u32) -> Self {
         ThreadWatch {
             pids: BTreeSet::from([pid]),
+            started: heirs::started(pid).unwrap_or(0),
             seen: BTreeMap::new(),
             others: BTreeSet::new(),
             recording: BTreeMap::new(),
@@ -64,6 +69,15 @@ impl ThreadWatch {
     /// How many processes have run as another user.
     pub(crate) fn of_other_users(&self) -> u32 {
         u32::try_from(self.others.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Looks once more, also at the processes that left the program between two samples.
+    pub(crate) fn look_for_heirs(&mut self, record: &Record) {
+        let before = self.pids.len();
+        self.pids.extend(heirs::find(record, self.started));
+        if self.pids.len() > before {
+            self.look();
+        }
     }
 
     /// The processes other than `ended` that are alive.

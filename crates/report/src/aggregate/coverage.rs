@@ -10,7 +10,7 @@ use std::path::Path;
 use uncontended_figures::text::{clean, some_of};
 use uncontended_figures::{Dimension, duration, given};
 use uncontended_trace::layout::{OWN_LIVES, OWN_LOCKS, sharing};
-use uncontended_trace::reader::Record;
+use uncontended_trace::reader::{ProcessRecord, Record};
 use uncontended_trace::setup::Holds;
 
 /// The gaps that the record reports about itself.
@@ -273,15 +273,58 @@ fn not_recording(facts: &Facts, record: &Record<'_>) -> Vec<NotRecording> {
         record.processes.iter().any(|image| image.pid == seen.pid && image.command == seen.command)
     };
     let rows = facts.unrecorded.iter().filter(|seen| !opened_later(seen));
-    rows.map(|seen| {
+    let rows = rows.map(|seen| {
         let reason = match &facts.unobserved {
             Some(reason) if Some(seen.pid) == facts.pid => reason.as_str(),
             _ if seen.loaded => NO_RECORD,
             _ => NOT_LOADED,
         };
         NotRecording { pid: seen.pid, command: seen.command.clone(), reason: reason.to_owned() }
-    })
-    .collect()
+    });
+    let mut rows: Vec<NotRecording> = rows.collect();
+    rows.extend(announced(facts, record, &rows));
+    rows
+}
+
+const NOT_BEGUN: &str = "the observer did not begin in it (started without LD_PRELOAD, statically linked, privileged, or in a user \
+    namespace)";
+
+/// Files that were executed without an image that recorded, of processes that have no row of `sampled`.
+fn announced(facts: &Facts, record: &Record<'_>, sampled: &[NotRecording]) -> Vec<NotRecording> {
+    const STARTING_NS: u64 = 100_000_000;
+    // What each process did, in time: executed a file, or began to record.
+    let mut deeds: BTreeMap<u32, Vec<(u64, Option<&ProcessRecord>)>> = BTreeMap::new();
+    for note in &record.announced {
+        deeds.entry(note.pid).or_default().push((note.start_ticks, Some(note)));
+    }
+    deeds.remove(&0);
+    for image in &record.processes {
+        if let Some(deeds) = deeds.get_mut(&image.pid) {
+            deeds.push((image.start_ticks, None));
+        }
+    }
+    let is_known = |pid| {
+        sampled.iter().any(|row| row.pid == pid)
+            || facts.still_running.iter().any(|left| left.pid == pid)
+    };
+    deeds.retain(|&pid, _| !is_known(pid));
+    let is_starting =
+        |ticks| facts.so_far && record.ns_at(ticks).saturating_add(STARTING_NS) > facts.wall_ns;
+    let mut rows = Vec::new();
+    for (pid, mut deeds) in deeds {
+        deeds.sort_by_key(|&(ticks, note)| (ticks, note.is_none()));
+        let then = deeds.iter().skip(1).map(Some).chain([None]);
+        let unseen = deeds.iter().zip(then).filter_map(|(&(ticks, note), then)| {
+            let began = then.is_some_and(|(_, note)| note.is_none());
+            note.filter(|_| !began && !is_starting(ticks))
+        });
+        rows.extend(unseen.map(|note| NotRecording {
+            pid,
+            command: note.command.clone(),
+            reason: NOT_BEGUN.into(),
+        }));
+    }
+    rows
 }
 
 /// One sentence per reason.
@@ -347,12 +390,21 @@ fn nothing_seen(
     if !not_recording.is_empty() || facts.other_users > 0 {
         return Some("Nothing was seen: the observed processes took no lock, and other processes did not record.".into());
     }
+    if !facts.still_running.is_empty() || facts.left_running > 0 {
+        return Some("Nothing was seen until the program ended: its processes took no lock until then. Some of them still run.".into());
+    }
     if processes.iter().any(|process| !process.joins.is_empty()) {
         return Some("No lock was seen: the program called none of the C library's lock functions; its threads waited for other threads to end, and not for locks that are seen.".into());
     }
-    let threads = processes.iter().map(|process| process.threads.len()).max().unwrap_or(0);
+    let sampled = |pid| facts.threads.iter().filter(|seen| seen.pid == pid).count();
+    let threads = processes
+        .iter()
+        .map(|process| process.threads.len().max(sampled(process.pid)))
+        .max()
+        .unwrap_or(0);
+    let waited = facts.futex.as_ref().is_some_and(|futex| futex.total_ns > 0);
     let pids: HashSet<u32> = processes.iter().map(|process| process.pid).collect();
-    Some(if threads > 1 {
+    Some(if threads > 1 || waited {
         "Nothing was seen: the program called none of the C library's lock functions; if its threads wait, then not for locks that are seen.".into()
     } else if pids.len() > 1 {
         let number = uncontended_figures::count(pids.len() as u64);
