@@ -75,7 +75,6 @@ pub(crate) unsafe extern "C-unwind" fn other(
     e: usize,
     f: usize,
 ) -> c_long {
-    seccomp::inspect(number, a);
     // SAFETY: the program's own call (P1).
-    unsafe { host::syscall(number, a, b, c, d, e, f) }
+    seccomp::make(number, (a, b), || unsafe { host::syscall(number, a, b, c, d, e, f) })
 }

@@ -16,7 +16,7 @@
 //! I4: the thread that allocates bytes for a command fills them, and no other reaches them before the entry names them.
 
 use crate::kernel::{self, Descriptor};
-use crate::sandbox;
+use crate::{joined, sandbox};
 use std::ffi::CStr;
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
@@ -142,9 +142,13 @@ fn select_clock(arena: Arena) {
 
 /// Adds this image to the record, at the number in `word`; a forked one gets its parent's arguments.
 fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
+    let Some((pid, parent)) = numbers(arena) else {
+        arena.header().dropped_room.fetch_add(1, Relaxed);
+        return None;
+    };
     let (unit, process) = arena.make::<Process>()?;
-    process.pid.store(kernel::process_id(), Relaxed);
-    process.parent.store(kernel::parent_id(), Relaxed);
+    process.pid.store(pid, Relaxed);
+    process.parent.store(parent, Relaxed);
     process.start_ticks.store(clock::ticks(), Relaxed);
     match LATEST.load(Relaxed) {
         0 => write_command(arena, process),
@@ -168,6 +172,19 @@ fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
         }
         Err(other) => Some(arena.at(other)),
     }
+}
+
+/// The numbers of this process and its parent; none if the kernel may not be asked and the C library has not forked it.
+fn numbers(arena: Arena) -> Option<(u32, u32)> {
+    if !sandbox::is_filtered() {
+        return Some((kernel::process_id(), kernel::parent_id()));
+    }
+    let parent = match LATEST.load(Relaxed) {
+        0 => 0,
+        unit => arena.at::<Process>(unit).pid.load(Relaxed),
+    };
+    let pid = joined::this_thread(); // Its only thread has the process's number.
+    (pid != 0 && pid != parent).then_some((pid, parent))
 }
 
 /// Copies the arguments from the kernel. The descriptor is open only for this moment.
