@@ -298,6 +298,14 @@ fn a_sandbox_has_nothing_to_punish() {
     }
 }
 
+/// A program that limits its own address space has all of it, except for what the record needs.
+#[test]
+fn a_limit_of_memory_is_the_programs() {
+    for mode in ["setrlimit", "prlimit", "call"] {
+        check_with("limits_itself", &[mode], 0);
+    }
+}
+
 #[test]
 fn a_waiter_without_a_cpu_waits_for_that_of_the_releaser_or_for_another() {
     check_with("releasers_cpu", &["same"], 0);

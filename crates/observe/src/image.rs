@@ -10,7 +10,9 @@
 //! mapped: `open` stores ARENA_BASE -> `arena` loads it. Carries the mapping, the units in ARENA_UNITS, and PROCESS.
 //! entered: `begin_process` stores the number -> `process` loads it. Carries the entry.
 //! # Invariants
-//! I1: once ARENA_BASE is set, the mapping stays until the process ends or executes another program.
+//! I1: once ARENA_BASE is set, the first ARENA_UNITS units of the mapping stay until the process ends or executes
+//!     another program. ARENA_UNITS is only ever lowered, by units that neither have memory nor ever will; who lowers
+//!     it owns those.
 //! I2: the word that PROCESS points to is never freed.
 //! I3: [`open`] runs in the constructor, before the program's own code, so the environment does not change meanwhile.
 //! I4: the thread that allocates bytes for a command fills them, and no other reaches them before the entry names them.
@@ -21,7 +23,7 @@ use std::ffi::CStr;
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use uncontended_sys::clock::{self, Source};
-use uncontended_trace::arena::Arena;
+use uncontended_trace::arena::{Arena, STEP};
 use uncontended_trace::layout::{self, Process};
 
 static ARENA_BASE: AtomicUsize = AtomicUsize::new(0);
@@ -124,6 +126,26 @@ pub(crate) fn provide() {
     const AHEAD: u32 = (32 << 20) / layout::UNIT as u32;
     if let Some(arena) = arena() {
         arena.grow(arena.header().allocated.load(Relaxed).saturating_add(AHEAD));
+    }
+}
+
+/// Unmaps what the record has only reserved, except for a thirty-second of `limit`, the bytes that this process may map
+/// from now on. No process adds memory beyond that any more: their numbers would mean nothing here.
+pub(crate) fn give_back(limit: usize) {
+    let Some(arena) = arena().filter(|_| !sandbox::is_filtered()) else { return };
+    let room = u32::try_from(limit / 32 / layout::UNIT).unwrap_or(u32::MAX);
+    // A multiple of any page; threads that are adding a step now may not have seen the new capacity.
+    let Some(end) = arena.end_growth(room).and_then(|end| end.checked_next_multiple_of(STEP))
+    else {
+        return;
+    };
+    let before = ARENA_UNITS.fetch_min(end, Relaxed);
+    if let (Some(lost @ 1..), Some(base)) =
+        (before.checked_sub(end), NonNull::new(ARENA_BASE.load(Relaxed) as *mut u8))
+    {
+        let start = base.as_ptr().wrapping_add(end as usize * layout::UNIT);
+        // SAFETY: units of ours without memory, so without references, which no other thread gives back (I1).
+        unsafe { kernel::unmap(NonNull::new(start).unwrap_or(base), lost as usize * layout::UNIT) };
     }
 }
 

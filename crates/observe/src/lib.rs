@@ -13,8 +13,8 @@
 //! - [`kernel`], [`frame`], [`lookup`], [`deadline`], [`sandbox`], `joined`, `bytes`, `checked`;
 //! - [`host`], [`image`], [`caller`], [`module`], [`sharing`], [`unwind`], [`stack`], `slept`, `tables`;
 //! - [`local`], [`here`];
-//! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`create`], [`seccomp`], [`futex`],
-//!   [`join`], [`c11`], [`annotated`], [`span`];
+//! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`create`], [`seccomp`], [`limit`],
+//!   [`futex`], [`join`], [`c11`], [`annotated`], [`span`];
 //! - [`entry`], `start`.
 //! # Invariants
 //! I1: no path allocates from the program's heap, takes a lock of the program or the loader, or panics. Where the
@@ -52,6 +52,7 @@ mod image;
 mod join;
 mod joined;
 mod kernel;
+mod limit;
 mod local;
 mod lookup;
 mod module;
