@@ -286,6 +286,26 @@ programs! {
     wait_moves waiters_in_turn way_back
 }
 
+/// A program that is killed for a system call too many lives, and all that it does is seen, or said not to be.
+#[test]
+fn a_sandbox_has_nothing_to_punish() {
+    for (mode, is_whole) in [("first", true), ("warm", true), ("threads", true), ("strict", false)]
+    {
+        let report = check_with("sandbox_kills", &[mode], 9);
+        assert_eq!(report["observer"]["records_dropped"] == 0, is_whole, "{mode}");
+        let said = report["coverage"].to_string().contains("forbids itself system calls");
+        assert_eq!(said, !is_whole, "{mode}: {}", report["coverage"]);
+    }
+}
+
+/// A program that limits its own address space has all of it, except for what the record needs.
+#[test]
+fn a_limit_of_memory_is_the_programs() {
+    for mode in ["setrlimit", "prlimit", "call"] {
+        check_with("limits_itself", &[mode], 0);
+    }
+}
+
 #[test]
 fn a_waiter_without_a_cpu_waits_for_that_of_the_releaser_or_for_another() {
     check_with("releasers_cpu", &["same"], 0);

@@ -5,14 +5,15 @@
 //! thread that made it, and jumps to the program's function: nothing of it stays on the stack. Without a record or
 //! memory, and before recording begins, the thread begins as the program says.
 //! # Invariants
-//! I1: a [`Made`] has a mapping of its own, and one owner: the call that makes the thread, and, from when it has made
+//! I1: a [`Made`] has memory of its own, and one owner: the call that makes the thread, and, from when it has made
 //!     it, the new thread.
 //! # Evidence
 //! `tests/programs`: `computes.c`, `small_stack.c`.
 
 use crate::caller::Caller;
+use crate::here;
 use crate::host::{self, Object};
-use crate::{here, kernel};
+use crate::sandbox::Pieces;
 use libc::{c_int, c_void, pthread_t};
 use std::arch::naked_asm;
 use std::ptr::NonNull;
@@ -37,11 +38,18 @@ struct Made {
     at: u64,
 }
 
+static MADE: Pieces = Pieces::of(size_of::<Made>());
+
+/// Gets memory for when the kernel may not be asked for any.
+pub(crate) fn provide() {
+    MADE.provide(|_| ());
+}
+
 impl Made {
     fn by(start: Start, caller: Caller) -> Option<NonNull<Made>> {
         let at = here::here(caller)?;
         let creator = at.recorder().arena.unit_of(at.recorder().thread);
-        let made = kernel::private_memory(size_of::<Made>())?.cast();
+        let made = MADE.get(|_| ())?.cast();
         // SAFETY: fresh memory of that size, page-aligned (M1).
         unsafe { made.write(Made { start, creator, at: ticks() }) };
         Some(made)
@@ -50,8 +58,8 @@ impl Made {
     /// # Safety
     /// The caller owns it (I1).
     unsafe fn free(made: NonNull<Made>) {
-        // SAFETY: its own mapping, after its last use, by the contract (I1).
-        unsafe { kernel::unmap(made.cast(), size_of::<Made>()) };
+        // SAFETY: its own memory, after its last use, by the contract (I1).
+        unsafe { MADE.give(made.cast()) };
     }
 }
 

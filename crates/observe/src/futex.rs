@@ -10,7 +10,7 @@ use crate::caller::Caller;
 use crate::errno::errno;
 use crate::here;
 use crate::host;
-use crate::seccomp;
+use crate::{limit, seccomp};
 use libc::{EAGAIN, ETIMEDOUT, FUTEX_CLOCK_REALTIME, FUTEX_PRIVATE_FLAG, c_int, c_long};
 use uncontended_events::events::{self, End};
 use uncontended_events::site::Site;
@@ -75,7 +75,7 @@ pub(crate) unsafe extern "C-unwind" fn other(
     e: usize,
     f: usize,
 ) -> c_long {
-    seccomp::inspect(number, a);
+    limit::inspect_call(number, [a, b, c]);
     // SAFETY: the program's own call (P1).
-    unsafe { host::syscall(number, a, b, c, d, e, f) }
+    seccomp::make(number, (a, b), || unsafe { host::syscall(number, a, b, c, d, e, f) })
 }

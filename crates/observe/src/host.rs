@@ -133,6 +133,12 @@ host! {
     posix_spawnp c"" (pid: *mut c_int, file: *const c_char, actions: *const c_void, attributes: *const c_void,
         words: *const Words, environment: *const Words) -> c_int;
     prctl c"" (option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int;
+    setrlimit c"" (resource: c_uint, limit: *const libc::rlimit) -> c_int;
+    setrlimit64 c"" (resource: c_uint, limit: *const libc::rlimit) -> c_int;
+    prlimit c""
+        (process: libc::pid_t, resource: c_uint, limit: *const libc::rlimit, old: *mut libc::rlimit) -> c_int;
+    prlimit64 c""
+        (process: libc::pid_t, resource: c_uint, limit: *const libc::rlimit, old: *mut libc::rlimit) -> c_int;
     syscall c"" (number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long;
 }
 

@@ -10,18 +10,20 @@
 //! mapped: `open` stores ARENA_BASE -> `arena` loads it. Carries the mapping, the units in ARENA_UNITS, and PROCESS.
 //! entered: `begin_process` stores the number -> `process` loads it. Carries the entry.
 //! # Invariants
-//! I1: once ARENA_BASE is set, the mapping stays until the process ends or executes another program.
+//! I1: once ARENA_BASE is set, the first ARENA_UNITS units of the mapping stay until the process ends or executes
+//!     another program. ARENA_UNITS is only ever lowered, by units that neither have memory nor ever will; who lowers
+//!     it owns those.
 //! I2: the word that PROCESS points to is never freed.
 //! I3: [`open`] runs in the constructor, before the program's own code, so the environment does not change meanwhile.
 //! I4: the thread that allocates bytes for a command fills them, and no other reaches them before the entry names them.
 
 use crate::kernel::{self, Descriptor};
-use crate::sandbox;
+use crate::{joined, sandbox};
 use std::ffi::CStr;
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use uncontended_sys::clock::{self, Source};
-use uncontended_trace::arena::Arena;
+use uncontended_trace::arena::{Arena, STEP};
 use uncontended_trace::layout::{self, Process};
 
 /// Most bytes of a command.
@@ -130,6 +132,26 @@ pub(crate) fn provide() {
     }
 }
 
+/// Unmaps what the record has only reserved, except for a thirty-second of `limit`, the bytes that this process may map
+/// from now on. No process adds memory beyond that any more: their numbers would mean nothing here.
+pub(crate) fn give_back(limit: usize) {
+    let Some(arena) = arena().filter(|_| !sandbox::is_filtered()) else { return };
+    let room = u32::try_from(limit / 32 / layout::UNIT).unwrap_or(u32::MAX);
+    // A multiple of any page; threads that are adding a step now may not have seen the new capacity.
+    let Some(end) = arena.end_growth(room).and_then(|end| end.checked_next_multiple_of(STEP))
+    else {
+        return;
+    };
+    let before = ARENA_UNITS.fetch_min(end, Relaxed);
+    if let (Some(lost @ 1..), Some(base)) =
+        (before.checked_sub(end), NonNull::new(ARENA_BASE.load(Relaxed) as *mut u8))
+    {
+        let start = base.as_ptr().wrapping_add(end as usize * layout::UNIT);
+        // SAFETY: units of ours without memory, so without references, which no other thread gives back (I1).
+        unsafe { kernel::unmap(NonNull::new(start).unwrap_or(base), lost as usize * layout::UNIT) };
+    }
+}
+
 /// The number of bytes that this process may map.
 fn address_space() -> usize {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
@@ -145,9 +167,13 @@ fn select_clock(arena: Arena) {
 
 /// Adds this image to the record, at the number in `word`; a forked one gets its parent's arguments.
 fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
+    let Some((pid, parent)) = numbers(arena) else {
+        arena.header().dropped_room.fetch_add(1, Relaxed);
+        return None;
+    };
     let (unit, process) = arena.make::<Process>()?;
-    process.pid.store(kernel::process_id(), Relaxed);
-    process.parent.store(kernel::parent_id(), Relaxed);
+    process.pid.store(pid, Relaxed);
+    process.parent.store(parent, Relaxed);
     process.start_ticks.store(clock::ticks(), Relaxed);
     match LATEST.load(Relaxed) {
         0 => write_command(arena, process),
@@ -188,6 +214,19 @@ pub(crate) fn announce(path: Option<&CStr>) -> Option<&'static Process> {
     }
     arena.push::<Process>(&arena.header().processes, unit);
     Some(entry)
+}
+
+/// The numbers of this process and its parent; none if the kernel may not be asked and the C library has not forked it.
+fn numbers(arena: Arena) -> Option<(u32, u32)> {
+    if !sandbox::is_filtered() {
+        return Some((kernel::process_id(), kernel::parent_id()));
+    }
+    let parent = match LATEST.load(Relaxed) {
+        0 => 0,
+        unit => arena.at::<Process>(unit).pid.load(Relaxed),
+    };
+    let pid = joined::this_thread(); // Its only thread has the process's number.
+    (pid != 0 && pid != parent).then_some((pid, parent))
 }
 
 /// Copies the arguments from the kernel. The descriptor is open only for this moment.

@@ -10,7 +10,7 @@
 //! # Sources
 //! glibc, nptl_db/structs.def: the field; nptl_db/db_info.c: size in bits, number of elements, offset.
 
-use crate::lookup;
+use crate::{kernel, lookup, sandbox};
 use libc::pthread_t;
 use uncontended_atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -28,7 +28,17 @@ pub(crate) fn prepare() {
     }
 }
 
-/// The number of a thread that the caller is about to join.
+/// The number of the calling thread: the kernel's answer, or the C library's if the kernel may not be asked; 0 if that
+/// is unknown.
+pub(crate) fn this_thread() -> u32 {
+    match sandbox::is_filtered() {
+        false => kernel::thread_id(),
+        // SAFETY: a call without arguments (L1).
+        true => tid(unsafe { libc::pthread_self() }),
+    }
+}
+
+/// The number of the calling thread, or of one that the caller is about to join.
 pub(crate) fn tid(thread: pthread_t) -> u32 {
     let place = Some(TID.load(Relaxed)).filter(|&offset| offset != 0);
     let tid = place.map(|offset| (thread as usize + offset) as *const u32);

@@ -10,12 +10,11 @@
 //! [`entry`]: the interposed symbols.
 //! # Layers
 //! A file uses files of the lines above, or to its left on its own line (`xtask tidy` refuses circles):
-//! - [`kernel`], [`frame`], [`lookup`], [`deadline`], [`sandbox`], `bytes`, `checked`;
-//! - [`host`], [`image`], [`caller`], [`module`], [`sharing`], [`seccomp`], [`unwind`], [`stack`], `slept`,
-//!   `joined`, `execute`;
+//! - [`kernel`], [`frame`], [`lookup`], [`deadline`], [`sandbox`], `joined`, `bytes`, `checked`;
+//! - [`host`], [`image`], [`caller`], [`module`], [`sharing`], [`unwind`], [`stack`], `slept`, `tables`, `execute`;
 //! - [`local`], [`here`];
-//! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`futex`], [`create`], [`join`],
-//!   [`c11`], [`annotated`], [`span`];
+//! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`create`], [`seccomp`], [`limit`],
+//!   [`futex`], [`join`], [`c11`], [`annotated`], [`span`];
 //! - [`entry`], `start`.
 //! # Invariants
 //! I1: no path allocates from the program's heap, takes a lock of the program or the loader, or panics. Where the
@@ -54,6 +53,7 @@ mod image;
 mod join;
 mod joined;
 mod kernel;
+mod limit;
 mod local;
 mod lookup;
 mod module;
@@ -68,4 +68,5 @@ mod span;
 mod spin;
 mod stack;
 mod start;
+mod tables;
 mod unwind;

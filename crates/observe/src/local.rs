@@ -5,15 +5,15 @@
 //! recording is switched off, and in a signal handler that interrupted recording (which is counted). A forked child
 //! starts afresh, whether forked by `fork`, `_Fork` or a bare `clone`: its copy of a [`Local`] is not alive.
 //! # State
-//! The thread's word ([`tls`]): 0 before attaching; [`CLOSED`] after the end; [`ATTACHING`] plus the address of the
-//! frame that is attaching it; otherwise the address of its [`Local`] in private memory.
+//! The thread's word ([`tls`]): 0 before attaching; [`CLOSED`] after the end; [`SHUT`] in a sandbox's strict mode;
+//! [`ATTACHING`] plus the address of the frame that is attaching it; otherwise the address of its [`Local`] in private
+//! memory.
 //! # Invariants
 //! I1: only its own thread (and that thread's signal handlers) reaches a `Local`, through the thread's word or the
 //!     value of its key, until the word is [`CLOSED`].
 //! I2: while `ready` is false, one frame of the thread changes `rows` and `calls`; handlers that interrupt it
 //!     leave them alone.
-//! I3: a table is followed by its slots in one mapping of [`table_bytes`], which stays until its thread ends. Zeroed
-//!     memory is free slots.
+//! I3: no table is freed before its thread ends.
 //! I4: a `Local` begins [`BEFORE`] bytes into its mapping, of which a forked child finds the first [`WIPED`] zero: its
 //!     `alive` is false there, and true elsewhere. The rest is copied, for what a signal handler interrupted uses it in
 //!     the child too.
@@ -26,8 +26,9 @@
 use crate::caller::Caller;
 use crate::errno::Errno;
 use crate::frame::stack_here;
+use crate::sandbox::{self, Pieces};
 use crate::slept::Sleeps;
-use crate::{image, kernel, sandbox, stack};
+use crate::{image, joined, kernel, stack, tables};
 use std::cell::Cell as Own;
 use std::mem::offset_of;
 use std::ops::Deref;
@@ -36,7 +37,7 @@ use uncontended_atomic::{AtomicU32, Ordering::*, compiler_fence};
 use uncontended_events::calls::Calls;
 use uncontended_events::events::Blocked;
 use uncontended_events::nested::Nest;
-use uncontended_events::rows::{self, Rows, Slot, Table};
+use uncontended_events::rows::{self, Rows, Table};
 use uncontended_events::seen::Seen;
 use uncontended_events::site::{Recorder, Row, Site};
 use uncontended_events::summed::is_summed;
@@ -48,6 +49,7 @@ use uncontended_trace::setup::Holds;
 const CLOSED: usize = 1;
 /// No address of a program has this bit.
 const ATTACHING: usize = 1 << 63;
+const SHUT: usize = ATTACHING;
 /// Slots of a new table.
 const FRESH_SLOTS: usize = 256;
 /// A thread with this many rows keeps no more rows of sums: it finds a sum by the place of its call as fast as by the
@@ -221,6 +223,10 @@ fn attach(word: usize) -> Option<&'static Local> {
     if arena.header().enabled.load(Relaxed) == 0 {
         return None;
     }
+    if word == SHUT {
+        arena.header().dropped_room.fetch_add(1, Relaxed);
+        return None;
+    }
     let here = stack_here();
     // A handler may have jumped out of attaching as well.
     if word == CLOSED || (word != 0 && !was_abandoned(word & !ATTACHING, here)) {
@@ -239,15 +245,16 @@ fn attach(word: usize) -> Option<&'static Local> {
 impl Local {
     fn new(arena: Arena) -> Option<&'static Local> {
         let process = image::process(arena)?;
-        let (unit, thread) = arena.make::<Thread>()?; // First: if there is no room, nothing has to be freed.
-        let memory = kernel::private_memory(MAPPED)?;
-        let Some(table) = fresh_table(FRESH_SLOTS, None) else {
-            // SAFETY: mapped just now and not used yet (M1).
-            unsafe { kernel::unmap(memory, MAPPED) };
+        let Some((memory, table)) = memory() else {
+            arena.header().dropped_room.fetch_add(1, Relaxed);
+            return None;
+        };
+        let Some((unit, thread)) = arena.make::<Thread>() else {
+            // SAFETY: not used yet (I3, M1).
+            unsafe { free(memory, table) };
             return None;
         };
         enter_thread(arena, process, unit, thread);
-        kernel::keep_from_children(memory, WIPED);
         // SAFETY: there are more bytes than that (M1, I4).
         let memory = unsafe { memory.add(BEFORE) }.cast::<Local>();
         let flags = arena.header().flags.load(Relaxed);
@@ -313,49 +320,49 @@ impl Local {
         if has || !is_summed(row.lock) || self.rows.count() < MOST_SUMMED {
             self.seen.add(key);
             // A row without room is made again at the next event.
-            self.rows.remember(key, row, fresh_table);
+            self.rows.remember(key, row, tables::fresh);
         } else {
             self.rows.remember_last(key, row);
         }
     }
 }
 
-// SAFETY: the compiler checks the value: with a key of 0, a slot is free (I3).
-const _: Slot = unsafe { std::mem::zeroed() };
+/// The memory of each [`Local`], which a child finds wiped (I4).
+static LOCALS: Pieces = Pieces::of(MAPPED);
 
-const fn table_bytes(slots: usize) -> usize {
-    size_of::<Table>() + slots * size_of::<Slot>()
+/// Gets memory for when the kernel may not be asked for any.
+pub(crate) fn provide() {
+    LOCALS.provide(wipe);
+    tables::provide();
 }
 
-fn fresh_table(slots: usize, older: Option<&'static Table>) -> Option<&'static Table> {
-    let memory = kernel::private_memory(table_bytes(slots))?.cast::<Table>();
-    // SAFETY: within the mapping (I3).
-    let first = unsafe { memory.add(1) }.cast::<Slot>();
-    // SAFETY: zeroed memory of that size (M1), which is free slots and stays (I3).
-    let slots = unsafe { std::slice::from_raw_parts(first.as_ptr(), slots) };
-    // SAFETY: fresh memory before the slots (M1, I3).
-    unsafe { memory.write(Table::new(slots, older)) };
-    // SAFETY: just written, and it stays (I3).
-    Some(unsafe { memory.as_ref() })
+fn wipe(memory: NonNull<u8>) {
+    kernel::keep_from_children(memory, WIPED);
 }
 
-/// Frees a table and all its predecessors.
-///
-/// # Safety
-/// No lookup uses any of them.
-unsafe fn free_tables(newest: &'static Table) {
-    let mut next = Some(newest);
-    while let Some(table) = next {
-        next = table.older();
-        let bytes = table_bytes(table.slots().len());
-        // SAFETY: a mapping of ours (M1) of that size (I3), unused by the contract.
-        unsafe { kernel::unmap(NonNull::from(table).cast(), bytes) };
+/// Memory for a [`Local`], and its first table.
+fn memory() -> Option<(NonNull<u8>, &'static Table)> {
+    let memory = LOCALS.get(wipe)?;
+    let table = tables::fresh(FRESH_SLOTS, None);
+    if table.is_none() {
+        // SAFETY: not used yet (M1).
+        unsafe { LOCALS.give(memory) };
     }
+    Some((memory, table?))
+}
+
+/// # Safety
+/// Nothing uses them.
+unsafe fn free(memory: NonNull<u8>, table: &'static Table) {
+    // SAFETY: a `Local`'s tables, by the contract unused (I3).
+    unsafe { tables::free(table) };
+    // SAFETY: of a `Local` (I4), by the contract unused.
+    unsafe { LOCALS.give(memory) };
 }
 
 /// Adds the calling thread to the record.
 fn enter_thread(arena: Arena, process: &Process, unit: Unit, thread: &Thread) {
-    thread.tid.store(kernel::thread_id(), Relaxed);
+    thread.tid.store(joined::this_thread(), Relaxed);
     // SAFETY: a call without arguments (L1).
     thread.handle.store(unsafe { libc::pthread_self() }, Relaxed);
     thread.start_ticks.store(clock::ticks(), Relaxed);
@@ -384,7 +391,7 @@ pub(crate) fn forked() {
 extern "C" fn ended(local: *mut libc::c_void) {
     // SAFETY: the key's value is this thread's Local (I1).
     let this = unsafe { &*local.cast::<Local>() };
-    if !this.head.alive.get() {
+    if !this.head.alive.get() || tls::get() == SHUT {
         return;
     }
     for left in [this.announced.take(), this.cancellable.take()].into_iter().flatten() {
@@ -399,17 +406,30 @@ extern "C" fn ended(local: *mut libc::c_void) {
     }
     let table = this.rows.table();
     tls::set(CLOSED);
-    // SAFETY: no lookup uses the tables (I1).
-    unsafe { free_tables(table) };
     // SAFETY: that is where its mapping begins (I4).
     let memory = unsafe { NonNull::from(this).cast::<u8>().sub(BEFORE) };
-    // SAFETY: the `Local`'s own mapping (M1), which nothing reaches after this (I1).
-    unsafe { kernel::unmap(memory, MAPPED) };
+    // SAFETY: no lookup uses the tables, and nothing reaches the `Local` after this (I1).
+    unsafe { free(memory, table) };
+}
+
+/// From now on the calling thread records nothing, and reads no clock. Returns what [`reopen`] needs.
+pub(crate) fn shut() -> usize {
+    let word = tls::get();
+    tls::set(SHUT);
+    word
+}
+
+/// It may record again.
+pub(crate) fn reopen(word: usize) {
+    tls::set(word);
 }
 
 /// Notes that the calling thread ends the process.
 pub(crate) fn note_exit(process: &Process) {
     let word = tls::get();
+    if word == SHUT {
+        return;
+    }
     if is_local(word) {
         // SAFETY: as in `current` (I1).
         let Recorder { arena, thread, .. } = &unsafe { &*(word as *const Local) }.recorder;

@@ -41,8 +41,8 @@ use uncontended_trace::layout::{self, Module};
 
 /// A module with call frame information.
 pub(crate) struct Object {
-    start: usize,
-    end: usize,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
     bias: usize,
     /// The address of its table of call frame information.
     pub(crate) header: usize,

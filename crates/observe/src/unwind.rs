@@ -3,20 +3,22 @@
 //! # Contract
 //! Call frame information says where a frame ends; where there is none, the frame pointer does.
 //! # Invariants
-//! I1: a page is read only after the kernel has read it, so a bad pointer ends a stack and does nothing else. The probe
-//!     is `rt_sigprocmask`, which every sandbox allows.
+//! I1: a page is read only after the kernel has read it, so a bad pointer ends a stack and does nothing else. In a
+//!     sandbox, which may kill for the question, only the page of the first frame is read: stacks end there.
 //! I2: call frame information is read only in modules that contain a return address on the stack, so they stay loaded
-//!     (`module`'s I1, with its exception).
+//!     (`module`'s I1, with its exception). Its headers and notes are in its mapping, from its start to its end.
 //! # Sources
 //! System V ABI (AMD64), 3.7 and 6; LSB 5.0, exception frames.
 
 use crate::frame::{Frame, without_signature};
 use crate::kernel::{self, PAGE};
 use crate::module::{self, Object};
+use crate::sandbox;
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, Register, RegisterRule,
     UnwindSection,
 };
+use std::ops::Range;
 use uncontended_events::calls::Return;
 use uncontended_events::site::Recorder;
 use uncontended_trace::layout::FRAMES;
@@ -30,18 +32,29 @@ const LARGEST_FRAME: usize = 1 << 20;
 struct Memory {
     /// The page last found readable; 1 if none.
     page: usize,
+    /// Readable, too.
+    module: Range<usize>,
 }
 
 impl Memory {
     fn word(&mut self, at: usize) -> Option<usize> {
         let page = at & !(PAGE - 1);
-        if !at.is_multiple_of(8) || (page != self.page && !kernel::can_read(page)) {
+        if !at.is_multiple_of(8) || (page != self.page && !self.can_read(page)) {
             return None;
         }
-        self.page = page;
+        if !sandbox::is_filtered() {
+            self.page = page;
+        }
         // SAFETY: an aligned word in a page that was readable just now, in a stack that its thread is running on (I1),
         // or in a module that such a stack returns to (I2).
         Some(unsafe { (at as *const usize).read_volatile() })
+    }
+
+    fn can_read(&self, page: usize) -> bool {
+        match sandbox::is_filtered() {
+            true => self.module.contains(&page),
+            false => kernel::can_read(page),
+        }
     }
 }
 
@@ -67,14 +80,17 @@ pub(crate) fn unwind(
     frames: &mut [u64; FRAMES],
     mut outer: impl FnMut(usize, Return),
 ) -> usize {
-    let mut memory = Memory { page: 1 };
+    // The call's return address is right below where its frame ends.
+    let mut memory = Memory { page: (caller.sp - 8) & !(PAGE - 1), module: 0..0 };
     let mut at = caller;
     let mut count = 0;
     while count < FRAMES && at.pc > PAGE {
         frames[count] = at.pc as u64;
         count += 1;
         let Some(object) = module::find(at.pc - 1) else { break };
+        memory.module = object.start..object.end;
         module::note(recorder, &object, &mut |at| memory.word(at));
+        memory.module = 0..0;
         match step(at, &object, &mut memory) {
             Some((next, saved)) if next.sp > at.sp => {
                 at = next;

@@ -483,7 +483,7 @@ pub struct Frame {
 pub struct Observer {
     /// Added cost of one uncontended lock and unlock, measured on this machine at the start.
     pub cost_ns_per_pair: Option<f64>,
-    /// Events dropped because the record was full.
+    /// Events dropped because there was no memory for them.
     pub records_dropped: u64,
 }
 

@@ -11,7 +11,8 @@
 //! # Edges
 //! list: `Arena::push` -> `Arena::list`, `Arena::push_unless`. Carries the entry.
 //! # Invariants
-//! I1: the mapping is at least `mapped` units long, was zero when made, and lives until the process ends or executes.
+//! I1: the mapping is at least `mapped` units long, was zero when made, and lives until the process ends or executes;
+//!     units beyond [`Arena::end_growth`], which no entry has, may end earlier.
 //! I2: a unit is allocated at most once, so an entry is reached only through the number that its allocation returned.
 //! I3: entries consist of atomic integers, so sharing them between threads and processes is not a data race.
 //! I4: units below `available` have memory, so writing to them cannot fault.
@@ -66,7 +67,8 @@ impl Arena {
     /// The record mapped at `base`.
     ///
     /// # Safety
-    /// `base` is page-aligned, and `mapped` units from it on are mapped, shared and writable until the process ends.
+    /// `base` is page-aligned, and `mapped` units from it on are mapped, shared and writable until the process ends,
+    /// or, beyond what [`Arena::end_growth`] returned, until then.
     /// After `populate` returns true, writes to the bytes it was called for cannot fault (I4).
     pub unsafe fn new(base: NonNull<u8>, mapped: u32, populate: Populate) -> Self {
         let arena = Arena { base, mapped, populate };
@@ -154,6 +156,17 @@ impl Arena {
             }
             header.available.fetch_max(next, Relaxed);
         }
+    }
+
+    /// Ends the growth of the record: it gets at most `more` units. Returns the end of the units that may get memory,
+    /// now or by a thread that is adding some at this moment; none at the end of all numbers.
+    pub fn end_growth(&self, more: u32) -> Option<Unit> {
+        let header = self.header();
+        let most = header.available.load(Relaxed).checked_add(more)?;
+        // SeqCst: keeps the store of the capacity before the load of what is available.
+        header.capacity.fetch_min(most, SeqCst);
+        // SeqCst: the same.
+        most.max(header.available.load(SeqCst)).checked_add(STEP)
     }
 
     /// A fresh entry of type `T`.

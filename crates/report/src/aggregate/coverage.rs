@@ -18,7 +18,7 @@ use uncontended_trace::setup::Holds;
 pub(super) struct Gaps {
     /// Hold times were not recorded.
     pub(super) holds: Holds,
-    /// Events dropped because the record was full.
+    /// Events dropped because there was no memory for them.
     pub(super) dropped: u64,
     /// Events inside a signal handler that interrupted the observer.
     pub(super) reentered: u64,
@@ -72,7 +72,8 @@ fn lacking(gaps: &Gaps, from_kernel: bool) -> Vec<String> {
     }
     if gaps.dropped > 0 {
         unseen.push(format!(
-            "Events dropped because the record was full, missing from every figure: {}.",
+            "Events dropped because there was no memory for them (the record was full, or the program limits its \
+            memory or forbids itself system calls), missing from every figure: {}.",
             gaps.dropped
         ));
     }

@@ -239,7 +239,7 @@ pub(crate) fn observer(report: &RunReport) -> String {
     let dropped = match report.observer.records_dropped {
         0 => "nothing was dropped".to_owned(),
         lost => format!(
-            "{} dropped because the record was full, and in no figure",
+            "{} dropped for want of memory, and in no figure",
             several(lost, "event was", "events were")
         ),
     };
