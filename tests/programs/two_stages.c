@@ -2,7 +2,7 @@
  * without its holds they would wait at the second, whose holds are nearly as long. */
 #include "truth.h"
 
-enum { THREADS = 4, ROUNDS = 15, FIRST_MS = 10, SECOND_MS = 8 };
+enum { THREADS = 4, ROUNDS = 10, FIRST_MS = 20, SECOND_MS = 15 };
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
 
 NOINLINE static void first_stage(void) {
