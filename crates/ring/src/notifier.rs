@@ -37,6 +37,16 @@ pub trait Sleeping: Notifier {
     fn sleepers(&self) -> &Sleepers;
 }
 
+/// The sleepers for longer than the borrow of their side, which has to be borrowed mutably meanwhile.
+///
+/// # Safety
+/// The side keeps the ring that they lie in (I1) as long as the caller uses them.
+#[inline(always)]
+pub(crate) unsafe fn kept<'s>(sleepers: &Sleepers) -> &'s Sleepers {
+    // SAFETY: by the contract (I1).
+    unsafe { NonNull::from(sleepers).as_ref() }
+}
+
 /// Sleeps on a notifier of `side`'s ring until `look` returns a value or `deadline` passes. `look` needs `side`
 /// mutably, so the notifier cannot be borrowed from it.
 ///
@@ -49,9 +59,8 @@ pub(crate) unsafe fn sleep<S, R>(
     mut look: impl FnMut(&mut S) -> Option<R>,
     deadline: Deadline,
 ) -> Result<R, TimedOut> {
-    let notifier = NonNull::from(notifier(side));
     // SAFETY: the side keeps the ring for the whole call, and only the side's own fields change meanwhile (I1).
-    let notifier = unsafe { notifier.as_ref() };
+    let notifier = unsafe { kept(notifier(side)) };
     notifier.sleep_until_deadline(|| look(side), deadline)
 }
 
@@ -65,9 +74,8 @@ pub(crate) unsafe fn wait<'s, S, R>(
     notifier: impl FnOnce(&S) -> &Sleepers,
     mut look: impl FnMut(&mut S) -> Option<R> + 's,
 ) -> impl Future<Output = R> {
-    let notifier = NonNull::from(notifier(side));
     // SAFETY: the future has the side, which keeps the ring, and only the side's own fields change meanwhile (I1).
-    let notifier: &'s Sleepers = unsafe { notifier.as_ref() };
+    let notifier: &'s Sleepers = unsafe { kept(notifier(side)) };
     notifier.until(move || look(side))
 }
 

@@ -47,7 +47,7 @@ pub(super) fn long_hold(subject: &Subject) -> Option<Said> {
         let is_bottleneck = !subject.hardly_shortens();
         let why = if is_bottleneck { "it is the bottleneck; " } else { "" };
         let advice = match asleep(subject, hold.total) {
-            Some(asleep) => format!("; {asleep}, else take that out of the lock"),
+            Some(asleep) => format!("; {asleep}"),
             None => format!(": {why}do less while holding it, or split it"),
         };
         (text, advice)

@@ -162,15 +162,14 @@ impl Subject<'_> {
         self.processes.iter().flat_map(|process| &process.threads)
     }
 
-    /// The conditions for which threads waited in the function in which this lock is.
-    fn conditions(&self) -> impl Iterator<Item = &'_ Lock> {
+    /// Whether threads also wait for a condition in the function in which this lock is: they hand work over.
+    fn is_queue(&self) -> bool {
         let site = self.lock.site.as_ref().and_then(|site| site.function.as_deref());
-        let locks = self.processes.iter().flat_map(|process| &process.locks);
-        locks.filter(move |lock| {
-            let is_there = |frame: &Frame| frame.function.as_deref() == site;
+        let is_there = |frame: &Frame| site.is_some() && frame.function.as_deref() == site;
+        let mut locks = self.processes.iter().flat_map(|process| &process.locks);
+        locks.any(|lock| {
             lock.kind == Kind::Condition
                 && lock.wait_ns.is_some()
-                && site.is_some()
                 && lock.waited_in.iter().any(|at| at.stack.iter().chain(&at.site).any(is_there))
         })
     }

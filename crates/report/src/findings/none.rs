@@ -83,10 +83,8 @@ pub fn none(report: &RunReport) -> String {
 
 /// Whether most of the waiting is of unknown class.
 fn is_mostly_unknown(waited: &[(&Lock, u64, u64)]) -> bool {
-    let sum = |of: &[(&Lock, u64, u64)]| sum(of.iter().map(|&(_, ns, _)| ns));
-    let unknown: Vec<_> =
-        waited.iter().filter(|(lock, ..)| lock.class == Class::Unknown).copied().collect();
-    sum(&unknown) > sum(waited) / 2
+    let unknown = waited.iter().filter(|(lock, ..)| lock.class == Class::Unknown);
+    sum(unknown.map(|&(_, ns, _)| ns)) > sum(waited.iter().map(|&(_, ns, _)| ns)) / 2
 }
 
 /// What the run could gain at the first culprit, if that is known, and not too little to name one.

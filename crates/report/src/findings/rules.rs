@@ -327,8 +327,7 @@ fn owner_changes(subject: &Subject) -> Option<Said> {
     let wait = lock.wait_ns.as_ref()?;
     let is_exclusive = is_exclusive(lock.kind) && lock.kind != Kind::Semaphore;
     // Threads that wait for a condition under it send each other what to do already.
-    let is_queue = subject.conditions().next().is_some();
-    if is_queue
+    if subject.is_queue()
         || changes < CHANGES
         || lock.acquisitions < MANY_ACQUISITIONS
         || hold.p50 > SHORT_HOLD_NS

@@ -46,11 +46,12 @@ fn may_be_preempted(subject: &Subject, held_ns: u64) -> bool {
     threads().any(|ns| ns.is_none()) || wanted as f64 >= MOST * held_ns as f64
 }
 
-/// What holders surely did for most of `held_ns`, if it was neither to compute nor to wait for a CPU.
+/// What holders surely did for most of `held_ns`, if it was neither to compute nor to wait for a CPU, and what to do.
 pub(super) fn asleep(subject: &Subject, held_ns: u64) -> Option<String> {
     let share = all_off_cpu(subject, held_ns).filter(|_| !may_be_preempted(subject, held_ns))?;
     Some(format!(
-        "its holders slept or waited for input for at least {} of that time: if they wait for work there, nothing is wrong",
+        "its holders slept or waited for input for at least {} of that time: if they wait for work there, nothing is wrong, \
+         else take that out of the lock",
         percent(share)
     ))
 }
@@ -75,7 +76,7 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
     }
     let fill = chain::may_fill(subject);
     let why = if let Some(asleep) = asleep(subject, held) {
-        format!("{asleep}, else take that out of the lock")
+        asleep
     } else if may_be_preempted(subject, held) {
         format!(
             "either something makes them long ({fill}: take that out of the lock), or their holders lost the CPU"
@@ -185,7 +186,7 @@ fn passing(subject: &Subject, wait: &Distribution) -> Option<String> {
     } else if lock.is_given_back() {
         // At most all of its waiters waited at once.
         let advice = match asleep(subject, wait.total / lock.waiters.max(1)) {
-            Some(asleep) => format!("; {asleep}, else take that out of the lock"),
+            Some(asleep) => format!("; {asleep}"),
             None => ": hold it for less there, or split it".to_owned(),
         };
         format!("{share} of the waiting ended when {code} released it{advice}")

@@ -5,13 +5,13 @@
 
 use super::{Drain, Source, taken};
 use crate::PushError;
+use crate::notifier::kept;
 use futures_core::Stream;
 use futures_sink::Sink;
 use std::fmt;
 use std::pin::Pin;
-use std::ptr::NonNull;
 use std::task::{Context, Poll, ready};
-use uncontended_wait::{Sleepers, Ticket};
+use uncontended_wait::Ticket;
 
 /// A consumer as a stream of its values.
 #[derive(Debug)]
@@ -128,15 +128,6 @@ impl<S: Drain> Drop for Entry<S> {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-/// The sleepers for longer than the borrow of their side.
-///
-/// # Safety
-/// They live as long as the caller uses them.
-unsafe fn kept<'s>(sleepers: &Sleepers) -> &'s Sleepers {
-    // SAFETY: the caller keeps the same contract (I1).
-    unsafe { NonNull::from(sleepers).as_ref() }
 }
 
 /// All on the other side have gone, or the sink is closed.
