@@ -6,6 +6,7 @@
  * `pace MS [THREADS GAP]`: two threads, or THREADS, hold a lock six times for MS each, and pause for GAP ms, else 1 ms,
  * after each; meanwhile twelve queue at another lock for 144 ms. Without a pause they barge in.
  * `pool`: threads have one of two permits in turn. One that gives its own back often has it again before the waiter runs.
+ * `late`: a thread waits for the last of a hold that is longer than the queue, which is off the path.
  * `told`: a thread waits for a long hold and then for a short one, in turns; the holders run until they are told to end. */
 #include "truth.h"
 
@@ -181,6 +182,33 @@ static void flag(void) {
     expect("culprit", &crowd_lock, "gain(hold_queue) = null");
 }
 
+/* The long hold is work that would be done without the lock, too: less waiting gains next to nothing. */
+NOINLINE static void hold_to_the_end(void) {
+    pthread_mutex_lock(&slow_lock);
+    nap_ms(HOLD_MS);
+    is_open = 1;
+    await_asleep(&waiter);
+    pthread_mutex_unlock(&slow_lock);
+    __asm__ volatile("");
+}
+
+static void *comes_late(void *unused) {
+    while (!is_open) nap_ms(1);
+    waiter = my_tid();
+    pthread_mutex_lock(&slow_lock);
+    pthread_mutex_unlock(&slow_lock);
+    return unused;
+}
+
+static void late(void) {
+    pthread_t threads[CROWD], comes = start(comes_late, NULL);
+    for (int i = 0; i < CROWD; i++) threads[i] = start(in_crowd, NULL);
+    hold_to_the_end();
+    for (int i = 0; i < CROWD; i++) pthread_join(threads[i], NULL);
+    pthread_join(comes, NULL);
+    expect("culprit", &crowd_lock, "function = hold_crowd");
+}
+
 /* A thread waits for a long hold, and then for one of many short ones. Those that hold run until they are told to end. */
 enum { LONG_TURNS = 20, LONG_MS = 20 };
 static _Atomic int is_asked, is_held;
@@ -271,6 +299,10 @@ int main(int count, char **arguments) {
     mode = arguments[1];
     if (is_mode("pool")) {
         pool();
+        return 0;
+    }
+    if (is_mode("late")) {
+        late();
         return 0;
     }
     if (is_mode("told")) {

@@ -102,10 +102,14 @@ fn pythons_interpreter_lock_is_named() {
         return skip!(TEST, "this Python's functions have no names, or it has no such lock");
     };
     assert_eq!(interpreter["class"], "contention");
-    let culprit = &report["culprits"][0];
-    assert!(culprit["locks"].as_array().unwrap().contains(&interpreter["id"]), "{culprit:#}");
-    assert_eq!(culprit["kind"], "wake", "it is passed on: {culprit:#}");
-    assert!(culprit["share"].as_f64() > Some(0.5), "{culprit:#}");
+    let culprits = report["culprits"].as_array().unwrap().iter();
+    let of_it = |of: &&Value| of["locks"].as_array().unwrap().contains(&interpreter["id"]);
+    let first = &report["culprits"][0];
+    assert!(of_it(&first), "{first:#}");
+    assert_eq!(first["kind"], "wake", "it is passed on: {first:#}");
+    // From several places, on a busy machine.
+    let share: f64 = culprits.filter(of_it).filter_map(|of| of["share"].as_f64()).sum();
+    assert!(share > 0.5, "{share}: {first:#}");
     assert!(stderr(&output).contains("Python's interpreter lock"), "{}", stderr(&output));
 }
 

@@ -72,6 +72,13 @@ fn a_long_wait_before_a_short_one_is_on_the_path() {
     assert_eq!(report["ranked_by"], "gain");
 }
 
+/// It is long work, which other code's waiting ranks before.
+#[test]
+fn a_long_hold_that_was_waited_for_at_its_end_ranks_nothing() {
+    let report = check_with("path", &["late"], 0);
+    assert_eq!(report["ranked_by"], "wait");
+}
+
 #[test]
 fn the_path_is_in_the_holds_of_a_pool() {
     let report = check_with("path", &["pool"], 0);

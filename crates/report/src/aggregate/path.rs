@@ -330,7 +330,7 @@ const SHARED: f64 = 0.05;
 /// Adds to the culprits of `report`, the most waiting first, what the paths of its processes say of them, and ranks
 /// them. The run began with the process `first`.
 pub(super) fn rank(report: &mut RunReport, known: &[Known], first: Option<u32>) {
-    let (mut most, wall_ns) = (0.0f64, report.wall_ns);
+    let wall_ns = report.wall_ns;
     let of_processes = known.iter().zip(&report.processes);
     let taken = of_processes.map(|(path, process)| {
         let outside_ns = path.outside_ns(wall_ns, first);
@@ -370,18 +370,21 @@ pub(super) fn rank(report: &mut RunReport, known: &[Known], first: Option<u32>) 
                 // Where threads barge in, a replay may take another turn: that is luck, and no gain.
                 let gain_ns = gain_ns.min(path_ns);
                 culprit.gain_at_most_ns = add(culprit.gain_at_most_ns, gain_ns);
-                let gain = gain_ns as f64 / wall_ns.max(1) as f64;
-                most = most.max(gain);
-                if gain >= GAINS {
+                if gain_ns as f64 >= GAINS * wall_ns as f64 {
                     culprit.may_move_to.extend(path.may_move_to(culprit, &process.locks));
                 }
             }
         }
     }
     report.paths = taken.into_iter().flatten().collect();
-    if most >= GAINS && is_ranked {
+    // A long hold that was waited for at its very end is long work: what it gains in time is no waiting.
+    let less_waiting_ns =
+        |culprit: &Blamed| culprit.gain_at_most_ns.map(|ns| ns.min(culprit.wait_ns));
+    let most_ns = report.culprits.iter().filter_map(less_waiting_ns).max();
+    if is_ranked && most_ns.is_some_and(|ns| ns as f64 >= GAINS * wall_ns.max(1) as f64) {
         report.ranked_by = RankedBy::Gain;
-        report.culprits.sort_by_key(|culprit| Reverse((culprit.gain_at_most_ns, culprit.wait_ns)));
+        let rank = |culprit: &Blamed| (less_waiting_ns(culprit), culprit.gain_at_most_ns);
+        report.culprits.sort_by_key(|culprit| Reverse((rank(culprit), culprit.wait_ns)));
     }
 }
 
