@@ -463,14 +463,6 @@ fn no_deadlocks() {
     }
 }
 
-/// Whether threads are in a library of their own.
-fn is_old_glibc() -> bool {
-    let version = Command::new("getconf").arg("GNU_LIBC_VERSION").output().expect("getconf").stdout;
-    let version = String::from_utf8_lossy(&version).into_owned();
-    let minor = version.trim().strip_prefix("glibc 2.").and_then(|minor| minor.parse::<u32>().ok());
-    minor.is_some_and(|minor| minor < 34)
-}
-
 #[test]
 fn joins() {
     let report = check_with("joins", &[], 0);
@@ -479,14 +471,7 @@ fn joins() {
     let longest = threads.iter().filter_map(|thread| thread["joined_ns"].as_u64()).max();
     assert!(longest >= Some(50_000_000), "main waits for a thread that sleeps 50 ms: {threads:#?}");
     let joins = process["joins"].as_array().unwrap();
-    let mut all = vec![("sleeps", 60_000_000), ("takes_no_lock", 20_000_000)];
-    if joins.len() == 1 && is_old_glibc() {
-        uncontended_testkit::skip!(
-            "joins",
-            "glibc before 2.34 does not say which thread is joined"
-        );
-        all.pop();
-    }
+    let all = [("sleeps", 60_000_000), ("takes_no_lock", 20_000_000)];
     assert_eq!(joins.len(), all.len(), "{process:#}");
     for (function, least_ns) in all {
         let join = joins.iter().find(|join| join["body"]["function"] == function);

@@ -377,7 +377,7 @@ pub(super) fn rank(report: &mut RunReport, known: &[Known], first: Option<u32>) 
         }
     }
     report.paths = taken.into_iter().flatten().collect();
-    // A long hold that was waited for at its very end is long work: what it gains in time is no waiting.
+    // A long hold that was waited for at its very end is long work, with or without the lock.
     let less_waiting_ns =
         |culprit: &Blamed| culprit.gain_at_most_ns.map(|ns| ns.min(culprit.wait_ns));
     let most_ns = report.culprits.iter().filter_map(less_waiting_ns).max();
