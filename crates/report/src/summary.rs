@@ -66,7 +66,7 @@ pub(crate) fn summary(report: &RunReport) -> Option<String> {
 
 /// Whether a finding says that much of the waiting was not seen.
 fn is_unseen(report: &RunReport) -> bool {
-    report.findings.first().is_some_and(|finding| finding.rule == "unseen")
+    report.findings.first().is_some_and(|finding| ["unseen", "lost"].contains(&&*finding.rule))
 }
 
 fn locks(report: &RunReport) -> impl Iterator<Item = &Lock> {

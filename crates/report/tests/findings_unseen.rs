@@ -86,3 +86,22 @@ fn unseen_waiting_is_named_by_what_is_known_and_is_in_no_row() {
         assert!(text.contains(&format!(" surely have: {words}. `unc run")), "{words}: {text}");
     }
 }
+
+/// What the kernel's tables had no room for is said first where it is more than a fifth of the waits or of the waiting.
+#[test]
+fn waits_without_room_are_the_first_finding() {
+    let found = |lost_waits, lost_wait_ns| {
+        let mut report = run(&["program"]);
+        report.wall_ns = 10_000 * MS;
+        report.processes = vec![process(1, vec![contended(&[MS; 4_000], &[], &[])], vec![])];
+        (report.coverage.lost_waits, report.coverage.lost_wait_ns) = (lost_waits, lost_wait_ns);
+        find(&report)
+    };
+    let first = found(4_000, 2_000 * MS).swap_remove(0);
+    let words = "50.0 % of the waits (4,000, 2.00 s of them known) found no room in the kernel's tables and are in no row: the \
+                 figures are of the others. In a shorter time (`--for 1s`) threads wait for fewer locks";
+    assert_eq!((first.text.as_str(), first.lock), (words, None));
+    let says = |waits, ns| found(waits, ns)[0].rule == "lost";
+    assert!(!says(1_000, 1_000 * MS), "a fifth of the waits, and of the waiting");
+    assert!(says(1_001, 0) && says(1, 1_001 * MS) && !says(0, 0));
+}

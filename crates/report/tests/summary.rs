@@ -158,7 +158,10 @@ fn there_is_no_line_on_a_part_of_a_run() {
         wait_share: None,
         evidence: [].into(),
     }];
-    assert_eq!(summary(&unseen), "Most to look at: waiting that was not seen, finding 1");
+    for rule in ["unseen", "lost"] {
+        unseen.findings[0].rule = rule.to_owned();
+        assert_eq!(summary(&unseen), "Most to look at: waiting that was not seen, finding 1");
+    }
     let mut unknown = little();
     let mut row = lock(2, Kind::Futex, "wait");
     (row.class, row.wait_ns) = (Class::Unknown, times(&[10 * MS]));

@@ -146,6 +146,8 @@ pub(super) fn coverage(
         futex_share_unaccounted: share,
         futex_wait_ns: futex.map(|futex| futex.total_ns),
         futex_sites: futex.map_or_else(Vec::new, |futex| futex.sites.clone()),
+        lost_waits: facts.seen.as_ref().map_or(0, |seen| seen.lost_waits),
+        lost_wait_ns: facts.seen.as_ref().map_or(0, |seen| seen.lost_ns),
         more: BTreeMap::new(),
     }
 }

@@ -21,6 +21,7 @@ mod deadlock;
 mod died;
 mod hold;
 mod hung;
+mod lost;
 mod none;
 mod order;
 mod rules;
@@ -107,6 +108,7 @@ pub fn find(report: &RunReport) -> Vec<Finding> {
     });
     let first =
         deadlock::find(report).chain(hung::find(report, &hangs)).chain(unseen::find(report));
+    let first = first.chain(lost::find(report));
     // A deadlock to come is worth more than the fifth of what costs time.
     let last = order::find(report);
     first.chain(of_locks).take(MOST - usize::from(last.is_some())).chain(last).collect()

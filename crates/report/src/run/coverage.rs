@@ -1,6 +1,6 @@
 //! What a run saw, and what it could not see.
 
-use super::Frame;
+use super::{Frame, is_zero};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -32,6 +32,12 @@ pub struct Coverage {
     pub futex_wait_ns: Option<u64>,
     /// Futex waits by call site as the kernel saw them, the longest ones; needs root.
     pub futex_sites: Vec<FutexSite>,
+    /// Waits that found no room in the kernel's tables and are in no row, if the kernel was the source.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost_waits: u64,
+    /// How long they took, as far as that is known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost_wait_ns: u64,
     /// Further figures by name.
     #[serde(flatten)]
     pub more: BTreeMap<String, serde_json::Value>,

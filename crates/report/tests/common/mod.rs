@@ -34,6 +34,8 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
             degraded: None,
             futex_share_unaccounted: None,
             futex_wait_ns: None,
+            lost_waits: 0,
+            lost_wait_ns: 0,
             futex_sites: vec![],
             more: BTreeMap::new(),
         },
