@@ -89,3 +89,32 @@ fn the_kernel_watches_where_it_is_asked_to() {
     let (report, _) = report(&["--source", "kernel"], &["true"]);
     assert_eq!(report["source"], "kernel");
 }
+
+/// What has no room in the kernel's tables is in no row, and the first finding. Each wait is in a row, or counted there.
+#[test]
+fn waits_without_room_are_counted_and_said_first() {
+    const NAME: &str = "waits_without_room_are_counted_and_said_first";
+    if !uncontended_testkit::all_of(NAME) {
+        return; // A report on 65,536 rows.
+    }
+    let program = Program::compile("many_futexes", &["-O1"]);
+    let json = program.folder().file("run.json");
+    let mut command = unc_run(&["--source", "kernel", "--json", &json]);
+    let output = command.arg(program.path()).arg("100000").output().unwrap();
+    if status(&output) == 125 {
+        return uncontended_testkit::skip(&NAME, &stderr(&output).trim());
+    }
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let woken: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap();
+    let report: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    let locks = report["processes"][0]["locks"].as_array().unwrap().iter();
+    let kept: u64 = locks.filter_map(|lock| lock["blocked"].as_u64()).sum();
+    let lost = report["coverage"]["lost_waits"].as_u64().unwrap();
+    // And the one for the thread's end.
+    assert!(
+        (woken..=woken + 1).contains(&(kept + lost)),
+        "{kept} and {lost} of {woken}: {}",
+        report["coverage"]
+    );
+    assert_eq!(report["findings"][0]["rule"], "lost", "{}", report["findings"]);
+}
