@@ -13,10 +13,11 @@ const CULPRITS: &str = "Since holds are not seen, culprits are the code that wok
 pub(super) fn unseen(facts: &Facts) -> Vec<String> {
     let mut unseen = vec![ALWAYS.to_owned(), CULPRITS.to_owned()];
     let Some(seen) = &facts.seen else { return unseen };
-    if !seen.attached.is_empty() {
-        let text = "Waits that were in progress when it began count from then on.";
-        unseen.push(text.into());
-    }
+    let begun = match seen.attached.is_empty() {
+        true => "The program was watched from about a millisecond after its start.",
+        false => "Waits that were in progress when it began count from then on.",
+    };
+    unseen.push(begun.to_owned());
     if !seen.executed.is_empty() {
         let pids = pids(&seen.executed);
         unseen.push(format!("Watched up to the exec of another program: {pids}."));
