@@ -25,18 +25,32 @@ const MODULES: [&str; 10] = [
     "observe-*-aarch64.so",
 ];
 
-/// Functions: the libraries' own, and those of others that only lock, wait or wake.
-const FUNCTIONS: [&str; 73] = [
+/// Functions: the libraries' own, and those of others that only lock, wait or wake. Programs have functions of such
+/// names, too (`sem_table_update`), so the patterns are no wider than the libraries need.
+const FUNCTIONS: [&str; 81] = [
     // C and C++.
     "syscall",
-    "pthread_*",
+    "pthread_mutex_*",
+    "pthread_rwlock_*",
+    "pthread_spin_*",
+    "pthread_cond_*",
+    "pthread_barrier_*",
+    "pthread_once",
+    "pthread_join",
+    "pthread_*join_np",
     "__pthread_*",
     "___pthread_*",
     "__lll_*",
     "lll_*",
-    "futex_*",
+    "futex",
+    "futex_wait*",
+    "futex_wake*",
+    "futex_reltimed_*",
+    "futex_abstimed_*",
+    "futex_*lock_pi*",
     "__futex_*",
-    "sem_*",
+    "sem_*wait",
+    "sem_post",
     "__sem_*",
     "__new_sem_*",
     "__old_sem_*",
@@ -51,21 +65,6 @@ const FUNCTIONS: [&str; 73] = [
     "boost::unique_lock*",
     "boost::condition_variable*",
     "boost::sync::*",
-    // Rust.
-    "<std::*",
-    "core::*",
-    "<core::*",
-    "alloc::*",
-    "<alloc::*",
-    "parking_lot::*",
-    "parking_lot_core::*",
-    "<parking_lot*",
-    "lock_api::*",
-    "<lock_api::*",
-    "crossbeam_utils::sync::*",
-    "crossbeam_channel::*",
-    "event_listener::*",
-    "once_cell::*",
     // Abseil and Folly.
     "absl::*Mutex*",
     "absl::*CondVar*",
@@ -78,9 +77,13 @@ const FUNCTIONS: [&str; 73] = [
     "g_rw_lock_*",
     "g_cond_*",
     "g_futex_*",
-    "g_bit_*",
+    "g_bit_lock*",
+    "g_bit_trylock",
+    "g_bit_unlock*",
     "QBasicMutex::*",
-    "QMutex*",
+    "QMutex::*",
+    "QMutexLocker*",
+    "QMutexPrivate::*",
     "QRecursiveMutex::*",
     "QReadWriteLock::*",
     "QSemaphore::*",
@@ -88,7 +91,10 @@ const FUNCTIONS: [&str; 73] = [
     "QtFutex::*",
     // PostgreSQL and MariaDB, with `MADE`.
     "PGSemaphore*",
-    "psi_*",
+    "psi_mutex_*",
+    "psi_cond_*",
+    "psi_rwlock_*",
+    "psi_prlock_*",
     "safe_mutex_*",
     // Go: what its threads wait in, outside goroutines.
     "runtime.futex*",
@@ -107,6 +113,22 @@ const FUNCTIONS: [&str; 73] = [
     "drop_gil",
     "PyEval_SaveThread",
     "PyEval_RestoreThread",
+    "PyThread_acquire_lock*",
+    "PyThread_release_lock",
+];
+
+/// The same in Rust's libraries, whose crates have the names of namespaces in C++ programs (`core`).
+const RUST: [&str; 10] = [
+    "std::*",
+    "core::*",
+    "alloc::*",
+    "parking_lot::*",
+    "parking_lot_core::*",
+    "lock_api::*",
+    "crossbeam_utils::sync::*",
+    "crossbeam_channel::*",
+    "event_listener::*",
+    "once_cell::*",
 ];
 
 /// Files, of functions that are inlined under names without their modules (Rust's line tables).
@@ -212,7 +234,19 @@ impl Skipped {
 
 /// Whether the frame's function belongs to the tables.
 pub(crate) fn is_lock(frame: &Frame) -> bool {
-    FUNCTIONS.iter().any(|pattern| is_match(function(frame), pattern)) || is_made(frame)
+    let is_one_of =
+        |patterns: &[&str]| patterns.iter().any(|pattern| is_match(function(frame), pattern));
+    is_one_of(&FUNCTIONS) || is_one_of(&RUST) && !is_of_cpp(function(frame)) || is_made(frame)
+}
+
+/// Whether a function has parameters in its name, outside angle brackets: C++ has them, and Rust has none.
+fn is_of_cpp(function: &str) -> bool {
+    let mut depth = 0;
+    // The arrow of a Rust type closes no bracket.
+    function.replace("->", "").chars().any(|character| {
+        depth += i32::from(character == '<') - i32::from(character == '>');
+        character == '(' && depth <= 0
+    })
 }
 
 /// Whether the frame is the beginning of a Rust thread, whose functions are the standard library's.
@@ -305,6 +339,52 @@ mod tests {
         assert_eq!(site(&[&wait[..], &start].concat()), wait[2]);
         assert_eq!(site(&[&wait[..], &["work"], &start].concat()), "work");
         assert_eq!(site(&["mine", "mine"]), "mine");
+    }
+
+    #[test]
+    fn a_programs_own_code_is_told_from_libraries_of_like_names() {
+        let is_lock = |name: &str| {
+            let function = Some(name.to_owned());
+            is_lock(&Frame {
+                function,
+                file: None,
+                line: None,
+                module: None,
+                address: String::new(),
+            })
+        };
+        for own in [
+            "core::Engine::rebuild()",
+            "core::Pool<int>::take(unsigned long) const",
+            "alloc::Arena::grow(int)",
+            "core::lock_table(std::function<void ()>)",
+            "sem_table_update",
+            "sem_user",
+            "futex_stats_dump",
+            "pthread_pool_run",
+            "psi_dashboard",
+            "g_bit_count",
+            "QMutexed::run()",
+        ] {
+            assert!(!is_lock(own), "{own}");
+        }
+        for library in [
+            "core::ops::function::FnOnce::call_once",
+            "<core::iter::adapters::map::Map<I, F> as core::iter::Iterator>::fold",
+            "<alloc::boxed::Box<dyn FnOnce() -> (u8, u8) + Send> as FnOnce<()>>::call_once",
+            "core::ptr::drop_in_place<fn() -> ()>",
+            "std::mutex::lock()",
+            "std::sys::sync::mutex::futex::Mutex::lock_contended",
+            "sem_clockwait",
+            "sem_post",
+            "futex_abstimed_wait64",
+            "futex_wake",
+            "pthread_timedjoin_np",
+            "pthread_mutex_lock",
+            "QMutex::lock()",
+        ] {
+            assert!(is_lock(library), "{library}");
+        }
     }
 
     #[test]

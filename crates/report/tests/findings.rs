@@ -225,6 +225,12 @@ fn holds_too_rare_for_a_percentile() {
     let short_waits = [[8 * MS; 9].as_slice(), &[500 * US; 900]].concat();
     assert!(!explained(&short_waits, &holds), "most waits are short");
     assert!(!explained(&[8 * MS; 2], &holds), "few threads wait");
+    let divided = |held_ns| {
+        let mut row = row(&waits, &holds);
+        row.blame = Some(Blame { held_ns, idle_ns: 720 * MS - held_ns, ..Blame::default() });
+        run_of(row, None).iter().any(|text| text.contains("its few long holds"))
+    };
+    assert!(divided(370 * MS) && !divided(350 * MS), "most of the waiting found it free");
 }
 
 /// A lock that most threads wait for is named, whatever the pattern; but only if no other rule explains it.

@@ -4,7 +4,8 @@
 //! A sentence names a function only with the figures of that function's holds.
 
 use super::rules::{
-    LARGE_SHARE, LONG_WAIT_NS, NO_CPU, Said, is_exclusive, longest_wait, with_wait, without_cpu,
+    LARGE_SHARE, LONG_WAIT_NS, NO_CPU, Said, is_exclusive, is_for_holds, longest_wait, with_wait,
+    without_cpu,
 };
 use super::weight::asleep;
 use super::{Subject, chain, fourth};
@@ -36,7 +37,7 @@ pub(super) fn long_hold(subject: &Subject) -> Option<Said> {
     let hold = hold?;
     let longest = longest_hold(lock, hold);
     let repeated = fourth(&hold.worst) >= LONG_WAIT_NS;
-    let explains = explains(subject, wait, longest.ns, repeated);
+    let explains = explains(subject, wait, longest.ns, repeated) && is_for_holds(lock);
     let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU);
     let (text, advice) = if is_saturated {
         let text = format!(
@@ -87,7 +88,8 @@ fn long_hold_of_a_side(subject: &Subject, wait: &Distribution) -> Option<Said> {
     let by = subject.lock.held_by.first()?;
     let longest = LongHold { ns: by.longest_ns, code: blamed_function(by) };
     let repeated = fourth(&wait.worst) >= LONG_WAIT_NS && by.holds >= MANY_HOLDS;
-    explains(subject, wait, longest.ns, repeated).then(|| Said {
+    let explains = explains(subject, wait, longest.ns, repeated) && is_for_holds(subject.lock);
+    explains.then(|| Said {
         cost_ns: wait.total,
         text: behind(wait, &longest) + &chain::also(subject),
         advice: DO_LESS.to_owned(),

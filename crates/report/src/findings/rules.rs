@@ -74,6 +74,12 @@ fn longest_of_both_sides(subject: &Subject) -> Option<u64> {
     }
 }
 
+/// Whether half of the waiting or more was for holds, as far as it was divided: the rest found the lock free.
+pub(super) fn is_for_holds(lock: &Lock) -> bool {
+    let total_ns = lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
+    lock.blame.is_none_or(|blame| blame.held_ns >= total_ns / 2)
+}
+
 /// Readers hold at the same time, and waits for a read-write lock may be for its other side.
 pub(super) fn is_exclusive(kind: Kind) -> bool {
     !matches!(kind, Kind::RwlockRead | Kind::RwlockWrite)

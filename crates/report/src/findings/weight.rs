@@ -2,7 +2,9 @@
 //! figures where no other rule has an explanation.
 
 use super::hold::longest_hold;
-use super::rules::{MOSTLY_IDLE, NO_CPU, Said, all_off_cpu, cause, is_exclusive, without_cpu};
+use super::rules::{
+    MOSTLY_IDLE, NO_CPU, Said, all_off_cpu, cause, is_exclusive, is_for_holds, without_cpu,
+};
 use super::{Subject, chain, fourth};
 use crate::helpers::blamed;
 use crate::rows::idle_share;
@@ -56,8 +58,8 @@ pub(super) fn asleep(subject: &Subject, held_ns: u64) -> Option<String> {
     ))
 }
 
-/// Holds too rare for a percentile, but so long that most of the hold time is theirs, and most of the wait is in waits
-/// as long as they are. One unlucky moment is not enough: the fourth longest is long too.
+/// Holds too rare for a percentile, but so long that most of the hold time is theirs, and most of the wait is for holds,
+/// and in waits as long as they are. One unlucky moment is not enough: the fourth longest is long too.
 pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let hold = lock.hold_ns.as_ref().filter(|_| !lock.is_apart())?;
@@ -69,7 +71,7 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
     let (holds, held) = from(hold, long_ns);
     let (_, waited) = from(wait, long_ns);
     let most = |part: u64, of: u64| part as f64 >= MOST * of as f64;
-    let explains = most(held, hold.total) && most(waited, wait.total);
+    let explains = most(held, hold.total) && most(waited, wait.total) && is_for_holds(lock);
     if !is_heavy(subject) || !is_exclusive(lock.kind) || !explains || fourth(&hold.worst) < long_ns
     {
         return None;
@@ -193,13 +195,13 @@ fn passing(subject: &Subject, wait: &Distribution) -> Option<String> {
     } else if first.share < MUCH {
         format!(
             "threads pass it on as they do a lock, and no code did that for much of the waiting ({code} for {share}, below {}): \
-             let fewer threads share it",
+             pass it on less often",
             percent(MUCH)
         )
     } else {
         format!(
             "threads pass it on as they do a lock, and {share} of the waiting ended when {code} passed it on: let it keep \
-             it for less time, or let fewer threads share it"
+             it for less time"
         )
     })
 }
