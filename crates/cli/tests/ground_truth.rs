@@ -130,7 +130,7 @@ impl Expectation {
     }
 }
 
-/// The gain, the time on the path, or the waiting caused, of the culprit that is this function's holds.
+/// The gain, the time on the path, or the waiting caused, of the culprit that is this function's holds or wakeups.
 fn of_path(report: &Value, figure: &str, function: &str) -> Value {
     let field = match figure {
         "gain" => "gain_at_most_ns",
@@ -139,7 +139,7 @@ fn of_path(report: &Value, figure: &str, function: &str) -> Value {
     };
     let culprits = report["culprits"].as_array().into_iter().flatten();
     let is_its =
-        |culprit: &&Value| culprit["site"]["function"] == *function && culprit["kind"] == "hold";
+        |culprit: &&Value| culprit["site"]["function"] == *function && culprit["kind"] != "idle";
     culprits.filter(is_its).map(|culprit| culprit[field].clone()).next().unwrap_or(Value::Null)
 }
 
@@ -276,7 +276,8 @@ macro_rules! programs {
 }
 
 programs! {
-    address_reuse annotated barger barrier_rounds blame_convoy blame_dies blame_gives_up blame_many_places
+    address_reuse annotated barger barrier_rounds blame_chain_of_futexes blame_convoy blame_dies blame_gives_up
+    blame_many_places
     blame_one_long blame_rwlock blame_rwlock_timed blame_signals blame_turns blame_two_holders blame_wrapped c11
     cancelled_in_semaphore cancelled_mid_wait computes conditions constructor_waits coroutine fork_held fork_in_wait
     forked_bare free_but_off_cpu full_record futex held_for_life holder_sleeps late_destructors many many_keys

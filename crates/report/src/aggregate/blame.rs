@@ -301,6 +301,31 @@ pub(super) fn add_unfinished(
     *followed = merged(std::mem::take(followed));
 }
 
+/// Passes on parts of what the code on `line` is to blame for, each a share of it; `followed` is the row's code after
+/// chains.
+pub(super) fn pass_on(
+    lock: &mut Lock,
+    followed: &mut Vec<Blamed>,
+    line_of: Option<&Frame>,
+    parts: Vec<(Blamed, f64)>,
+) {
+    let is_it = |piece: &&mut Blamed| piece.site.as_ref().map(line).as_ref() == line_of;
+    let Some(own) = followed.iter_mut().find(is_it) else { return };
+    let (all_ns, waits) = (own.wait_ns, own.waits);
+    let mut passed_on = Vec::new();
+    for (piece, share) in parts {
+        let wait_ns = ((all_ns as f64 * share) as u64).min(own.wait_ns);
+        own.wait_ns -= wait_ns;
+        passed_on.push(Blamed { wait_ns, waits, longest_ns: own.longest_ns, ..piece });
+    }
+    let passed_on_ns = all_ns - own.wait_ns;
+    if let Some(direct) = lock.ended_by.iter_mut().find(is_it) {
+        direct.passed_on_ns = passed_on_ns.min(direct.wait_ns);
+    }
+    followed.extend(passed_on);
+    *followed = merged(std::mem::take(followed));
+}
+
 fn sum_of(blame: &Blame) -> u64 {
     let &Blame { held_ns, ended_ns, idle_ns, unknown_ns } = blame;
     super::sum([held_ns, ended_ns, idle_ns, unknown_ns])

@@ -3,13 +3,15 @@
 //! # Contract
 //! The threads' logs have the times of the newest waits and holds. Of each hold, [`add`] takes the waiting of others
 //! that fell into it, and the part of that during which its own thread was in a wait: for a lock, a condition, a
-//! barrier, a futex or another thread's end. Whether a holder ran or slept in the rest, the record does not say.
+//! barrier, a futex or another thread's end. Whether a holder ran or slept in the rest, the record does not say. Of a
+//! lock that is seen by its wakeups, the holds are its [`passes`](super::passes).
 //! # Invariants
 //! I1: the waits of one thread are apart, so no instant of a hold counts twice.
 //! # Evidence
 //! The tests below; `tests/programs`: `holder_waits.c`.
 
 use super::locks::Rows;
+use super::passes::{Pass, is_passed};
 use super::path::Logs;
 use super::stacks::Stacks;
 use super::waiting::{Waiting, times};
@@ -51,9 +53,9 @@ impl Sum {
 
 /// Adds what they waited for to the rows of `image`. For now, a lock's number is its place among them.
 pub(super) fn add(
-    record: &Record<'_>,
-    image: &ProcessRecord,
+    (record, image): (&Record<'_>, &ProcessRecord),
     logs: &Logs<'_>,
+    passes: &[Pass],
     rows: &mut Rows,
     stacks: &mut Stacks<'_>,
 ) {
@@ -65,12 +67,16 @@ pub(super) fn add(
     };
     let waiting: HashMap<u32, Waiting> = waits.into_iter().map(of).collect();
     let mut sums: HashMap<u32, Sum> = HashMap::new();
-    for thread in &image.threads {
+    let mut passed: Vec<Vec<(u32, u64, u64)>> = vec![Vec::new(); image.threads.len()];
+    for pass in passes {
+        passed[pass.thread].push((rows.units[pass.row], pass.from, pass.to));
+    }
+    for (thread, passed) in image.threads.iter().zip(passed) {
         let own = own_waits(thread, logs);
-        for hold in thread.log.holds().filter(|hold| hold.began < hold.ended) {
-            if let Some(waiting) = waiting.get(&hold.lock) {
-                let sum = sums.entry(hold.lock).or_default();
-                sum.add(waiting, (hold.began, hold.ended), &own);
+        let holds = thread.log.holds().map(|hold| (hold.lock, hold.began, hold.ended));
+        for (lock, began, ended) in holds.chain(passed).filter(|&(_, began, ended)| began < ended) {
+            if let Some(waiting) = waiting.get(&lock) {
+                sums.entry(lock).or_default().add(waiting, (began, ended), &own);
             }
         }
     }
@@ -81,7 +87,8 @@ pub(super) fn add(
             Kind::Mutex | Kind::Spin | Kind::Annotated | Kind::Semaphore | Kind::RwlockWrite
         );
         let is_signal = lock.kind == Kind::Semaphore && lock.held_by.is_empty();
-        let sum = sums.remove(unit).filter(|sum| is_exclusive && !is_signal && sum.all > 0);
+        let is_one = is_exclusive && !is_signal || is_passed(lock);
+        let sum = sums.remove(unit).filter(|sum| is_one && sum.all > 0);
         lock.holders_waited = sum.map(|sum| waited(record, sum, stacks));
     }
 }

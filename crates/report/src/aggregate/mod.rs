@@ -18,6 +18,7 @@ mod locks;
 mod nature;
 mod order;
 mod outside;
+mod passes;
 mod path;
 mod permits;
 mod posters;
@@ -201,7 +202,8 @@ fn parts(
     let wall_ns = facts.wall_ns;
     let mut rows = locks::rows(record, image, wall_ns, (sites, joined), stacks);
     let logs = Logs::new(record, image, &rows.units);
-    holders::add(record, image, &logs, &mut rows, stacks);
+    let passes = passes::follow(image, &logs, &mut rows, sites, stacks);
+    holders::add((record, image), &logs, &passes, &mut rows, stacks);
     let path = path::known(record, image, (&logs, &rows), sites, stacks);
     let mut deadlocks = Vec::new();
     if let Some(waits) = Waits::of(record, image, &rows.units) {

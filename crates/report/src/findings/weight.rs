@@ -58,8 +58,8 @@ pub(super) fn asleep(subject: &Subject, held_ns: u64) -> Option<String> {
     ))
 }
 
-/// Holds too rare for a percentile, but so long that most of the hold time is theirs, and most of the wait is for holds,
-/// and in waits as long as they are. One unlucky moment is not enough: the fourth longest is long too.
+/// Holds too rare for a percentile, but so long that most of the hold time is theirs, and most of the waiting is for
+/// holds, in waits as long as they are. One unlucky moment is not enough: the fourth longest is long too.
 pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let hold = lock.hold_ns.as_ref().filter(|_| !lock.is_apart())?;

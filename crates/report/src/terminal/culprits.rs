@@ -409,14 +409,15 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
     };
     let locks = rows_of(report, &culprit.locks);
     let what = match culprit.kind {
-        BlamedKind::Hold => holds(report, culprit),
+        BlamedKind::Hold if has_died(culprit) => does(report, culprit, "died holding {}"),
+        BlamedKind::Hold => does(report, culprit, "holds {}"),
         BlamedKind::Wake if lock.is_some_and(Lock::is_given_back) => {
-            format!("releases {locks}")
+            does(report, culprit, "releases {}")
         }
         BlamedKind::Wake if lock.is_some_and(|lock| lock.kind == Kind::Barrier) => {
             format!("arrives last at {locks}")
         }
-        BlamedKind::Wake => format!("passes {locks} on"),
+        BlamedKind::Wake => does(report, culprit, "passes {} on"),
         BlamedKind::Idle => match lock.map_or(IdleCause::Unknown, cause) {
             IdleCause::NotWoken => format!("{locks} stood idle: woken late"),
             IdleCause::NotScheduled => format!("{locks} stood idle: no CPU"),
@@ -439,23 +440,23 @@ fn has_died(culprit: &Blamed) -> bool {
     culprit.died_ns > culprit.wait_ns / 2
 }
 
-/// The rows that it holds, and those whose holders waited for it meanwhile.
-fn holds(report: &RunReport, culprit: &Blamed) -> String {
+/// What it does to its rows, and those whose holders waited for it meanwhile.
+fn does(report: &RunReport, culprit: &Blamed, to_rows: &str) -> String {
     let site = culprit.site.as_ref().map(line);
-    let is_site = |by: &Blamed| by.site.as_ref().map(line) == site;
+    let is_site = |by: &Blamed| by.kind == culprit.kind && by.site.as_ref().map(line) == site;
     let locks = report.processes.iter().flat_map(|process| &process.locks);
-    let of_site = locks.filter(|lock| lock.held_by.iter().any(is_site));
-    let of_site: HashSet<u64> = of_site.map(|lock| lock.id).collect();
-    let (held, delayed): (Vec<u64>, Vec<u64>) =
+    let is_its = |lock: &&Lock| lock.held_by.iter().chain(&lock.ended_by).any(is_site);
+    let of_site: HashSet<u64> = locks.filter(is_its).map(|lock| lock.id).collect();
+    let (own, delayed): (Vec<u64>, Vec<u64>) =
         culprit.locks.iter().partition(|&id| of_site.contains(id));
-    let held = rows::labels(report, &held);
+    let own = rows::labels(report, &own);
     let mut delayed = rows::labels(report, &delayed);
-    delayed.retain(|row| !held.contains(row));
-    let holds = if has_died(culprit) { "died holding" } else { "holds" };
-    match (&held[..], &delayed[..]) {
-        (held, []) => format!("{holds} {}", listed(held)),
+    delayed.retain(|row| !own.contains(row));
+    let does = to_rows.replace("{}", &listed(&own));
+    match (&own[..], &delayed[..]) {
+        (_, []) => does,
         ([], delayed) => format!("delays {}", listed(delayed)),
-        (held, delayed) => format!("{holds} {}; delays {}", listed(held), listed(delayed)),
+        (_, delayed) => format!("{does}; delays {}", listed(delayed)),
     }
 }
 
