@@ -7,7 +7,7 @@
 //! program. Of a program that did not end by itself, two scripts must do that; so they must for a command that is very
 //! long or not UTF-8. Of a program that hangs and of locks that were not seen there is nothing to try.
 //! # Evidence
-//! `tests/trial.rs`: what a shell makes of it; `tests/findings_said.rs`; `crates/cli/tests/run_load.rs` runs the command.
+//! `tests/trial.rs`: what a shell makes of it; `tests/findings_said.rs`; `crates/cli/tests/run_load.rs` runs it.
 
 use super::{UNFINISHED, deadlock, hung, order};
 use crate::facts::LoadFacts;
