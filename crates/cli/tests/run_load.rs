@@ -88,14 +88,16 @@ fn the_report_goes_to_a_file_instead() {
     assert_eq!((status(&output), stdout(&output)), (125, String::new()));
 }
 
-/// Two threads that contend until they are stopped, once the file of its argument is there.
+/// Two threads that contend, 40 times each with two arguments, else until they are stopped; the first argument names
+/// a file that is then there.
 const CONTENDS: &str = r#"
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
+static int rounds = 1 << 30;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *body(void *unused) {
-    for (;;) {
+    for (int i = 0; i < rounds; i++) {
         pthread_mutex_lock(&lock);
         usleep(3000);
         pthread_mutex_unlock(&lock);
@@ -104,33 +106,45 @@ static void *body(void *unused) {
 }
 int main(int count, char **arguments) {
     pthread_t threads[2];
+    if (count > 2) rounds = 40;
     for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, body, NULL);
     if (count > 1) fclose(fopen(arguments[1], "w"));
-    pthread_join(threads[0], NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
 }
 "#;
 
 /// The advice on a server can be followed: the command starts it, waits until it is ready, and ends it after the load.
+/// So can that on a program that ends by itself.
 #[test]
-fn the_command_that_tries_a_change_runs_the_load() {
+fn the_command_that_tries_a_change_runs_as_printed() {
     let folder = Folder::new();
     let program = compile(&folder, CONTENDS, &[]).expect("a C compiler");
     let inside = std::path::Path::new(&program).parent().unwrap();
-    let flags = ["--load", "sleep 0.2", "--ready", "test -e ready"];
-    let mut run = unc_run(&flags);
-    let output = run.args(["./program", "ready"]).current_dir(inside).output().unwrap();
-    let said = stderr(&output);
-    let command = said.lines().find(|line| line.contains("unc compare"));
-    let command = command.unwrap_or_else(|| panic!("{said}")).trim();
-    assert!(command.contains("CHANGED") && command.contains("(sleep 0.2)"), "{command}");
-    let changed = command.replace("CHANGED", "./program ready");
-    let changed = changed.replace(
-        "unc compare",
-        &format!("{} compare --max-runs 14 --timeout 20s", env!("CARGO_BIN_EXE_unc")),
-    );
-    let mut shell = std::process::Command::new("sh");
-    let tried = shell.args(["-c", &changed]).current_dir(inside).output().unwrap();
-    let verdict = format!("{}{}", stdout(&tried), stderr(&tried));
-    assert!(matches!(status(&tried), 0 | 1 | 3), "{changed}: {verdict}");
-    assert!(verdict.contains("14 pairs") && !verdict.contains("failed"), "{verdict}");
+    let name = "it's ready, and has a name longer than what fits into a terminal's line";
+    let asks = format!("test -e 'ready' || test -e \"{name}\"");
+    let server = ["--load", "sleep '0.2'", "--ready", &asks];
+    for (flags, arguments, says) in [
+        (&server[..], &["ready"][..], "(sleep '\\''0.2'\\'')"),
+        (&server, &[name], "CHANGED & for i in"),
+        (&[], &[name, "40"], "'./program \"it'\\''s ready, and has a name"),
+    ] {
+        let mut run = unc_run(flags);
+        let output = run.arg("./program").args(arguments).current_dir(inside).output().unwrap();
+        let said = stderr(&output);
+        let command = said.lines().find(|line| line.contains("unc compare"));
+        let command = command.unwrap_or_else(|| panic!("{said}")).trim();
+        assert!(command.contains("CHANGED") && command.contains(says), "{command}");
+        let changed = match flags {
+            [] => command.replace("CHANGED", "'./program ready 40'"),
+            _ => command.replace("CHANGED", "./program ready"),
+        };
+        let unc = env!("CARGO_BIN_EXE_unc");
+        let tries = format!("{unc} compare --max-runs 14 --timeout 20s");
+        let changed = changed.replace("unc compare", &tries);
+        let mut shell = std::process::Command::new("sh");
+        let tried = shell.args(["-c", &changed]).current_dir(inside).output().unwrap();
+        let verdict = format!("{}{}", stdout(&tried), stderr(&tried));
+        assert!(matches!(status(&tried), 0 | 1 | 3), "{changed}: {verdict}");
+        assert!(verdict.contains("14 pairs") && !verdict.contains("failed"), "{verdict}");
+    }
 }

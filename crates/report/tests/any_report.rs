@@ -235,6 +235,10 @@ impl Dice {
             callers: self.stack(),
             callers_wait_ns: (0..self.below(3)).map(|_| self.below(9)).collect(),
             kind: kinds[self.below(3) as usize],
+            cause: self.maybe(|random| {
+                [IdleCause::NotWoken, IdleCause::Barged, IdleCause::Unknown]
+                    [random.below(3) as usize]
+            }),
             wait_ns: self.number(),
             share: self.share(),
             waits: self.number(),

@@ -7,6 +7,7 @@
 use super::site::{called_by, caller, holding};
 use super::stacks::Stacks;
 use crate::code::line;
+use crate::findings::cause;
 use crate::run::{Blame, Blamed, BlamedKind, Frame, Lock, Process, WaitedIn};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -63,6 +64,7 @@ impl Sites {
             callers_wait_ns: Vec::new(),
             stack,
             kind,
+            cause: None,
             wait_ns: 0,
             share: 0.0,
             waits: 0,
@@ -448,19 +450,21 @@ fn idle(process: &Process) -> Vec<Blamed> {
     let idle_ns = |lock: &Lock| lock.blame.map_or(0, |blame| blame.idle_ns);
     let mut locks: Vec<&Lock> = process.locks.iter().filter(is_blamed).collect();
     locks.retain(|lock| idle_ns(lock) > 0);
-    // Its cause is that of the worst one.
+    // Its cause and its code are those of the worst one.
     locks.sort_by_key(|lock| (Reverse(idle_ns(lock)), lock.id));
     for lock in locks {
         let alone = if lock.site.is_none() { Some(lock.id) } else { None };
         let key = (lock.kind, lock.class, lock.site.as_ref(), alone);
         let place = *places.entry(key).or_insert(culprits.len());
         if place == culprits.len() {
+            let most = lock.waited_in.first();
             culprits.push(Blamed {
-                site: None,
+                site: most.and_then(|at| at.site.clone()),
                 callers: Vec::new(),
                 callers_wait_ns: Vec::new(),
-                stack: Vec::new(),
+                stack: most.map_or_else(Vec::new, |at| at.stack.clone()),
                 kind: BlamedKind::Idle,
+                cause: Some(cause(lock)),
                 wait_ns: 0,
                 share: 0.0,
                 waits: 0,
@@ -524,6 +528,7 @@ mod tests {
             callers_wait_ns: Vec::new(),
             stack: Vec::new(),
             kind: BlamedKind::Wake,
+            cause: None,
             wait_ns: 0,
             share: 0.0,
             waits: 0,

@@ -1,21 +1,22 @@
 //! The command that decides whether what the findings advise helps.
 //!
 //! # Contract
-//! It can be run as it is printed, once CHANGED stands for the changed program. Of a run with a load it starts the
-//! program, waits until it is ready, runs the load and ends the program. Of a program that did not end by itself, two
-//! scripts must do that. Of a program that hangs and of locks that were not seen there is nothing to try.
+//! It can be run as it is printed, once CHANGED stands for the changed program, whatever characters the program's
+//! command line and those of the load have: a shell and `unc compare` read them back as they were. Nothing in it
+//! controls a terminal. Of a run with a load it starts the program, waits until it is ready, runs the load and ends the
+//! program. Of a program that did not end by itself, two scripts must do that; so they must for a command that is very
+//! long or not UTF-8. Of a program that hangs and of locks that were not seen there is nothing to try.
 //! # Evidence
-//! `tests/findings_said.rs`; `crates/cli/tests/run_load.rs` runs the command.
+//! `tests/trial.rs`: what a shell makes of it; `tests/findings_said.rs`; `crates/cli/tests/run_load.rs` runs it.
 
 use super::{UNFINISHED, deadlock, hung, order};
 use crate::facts::LoadFacts;
 use crate::run::{Finding, RunReport};
+use uncontended_decide::words;
 use uncontended_figures::text::clean;
 
-/// A longer command would be most of the finding.
-const LONGEST_COMMAND: usize = 60;
-/// The same of the script that starts a server and its load.
-const LONGEST_SCRIPT: usize = 280;
+/// A longer command is more than anyone reads or copies.
+const LONGEST_COMMAND: usize = 2000;
 
 /// A command, and what introduces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,46 +33,92 @@ const TRY_WITH_LOAD: &str = "To decide whether a change helps, put the changed p
 const TRY_SCRIPTS: &str = "To decide whether a change helps, compare two scripts, each of which starts its program, has it do the same work, \
     and ends it:";
 
-/// The command, if the findings advise something and the program's own command is known and short. It needs quotes if
-/// it has several words, and has none if they would have to be nested.
+/// The command, if the findings advise something and the program's own command is known.
 pub fn tried_by(report: &RunReport) -> Option<Trial> {
     let untried = [UNFINISHED, deadlock::RULE, hung::RULE, order::RULE];
     let hangs = |finding: &Finding| untried.contains(&&*finding.rule);
     let advises = |finding: &Finding| finding.lock.is_some() && !hangs(finding);
-    let line = crate::terminal::command_line(&report.command);
-    if line.is_empty() || !report.findings.iter().any(advises) {
+    if report.command.is_empty() || !report.findings.iter().any(advises) {
         return None;
     }
-    if let Some(load) = &report.load {
-        return with_load(&line, load).or_else(with_scripts);
-    }
-    if report.signal.is_some() || report.attached.is_some() || report.so_far {
-        return with_scripts();
-    }
-    let quote = if report.command.len() > 1 { "'" } else { "" };
-    (line.len() <= LONGEST_COMMAND && !line.contains('\'')).then(|| Trial {
-        introduction: TRY,
-        command: format!("unc compare --claim better -- {quote}{line}{quote} CHANGED"),
+    let line = report.command.iter().map(|argument| word(argument)).collect::<Vec<_>>().join(" ");
+    let does_end = report.signal.is_none() && report.attached.is_none() && !report.so_far;
+    let (introduction, command) = match &report.load {
+        Some(load) => (TRY_WITH_LOAD, with_load(&line, load)),
+        None if does_end => (TRY, format!("{COMPARE} -- {} CHANGED", shown(word, &line))),
+        None => (TRY_SCRIPTS, scripts()),
+    };
+    // What is not UTF-8 is not known exactly.
+    let is_whole = !command.contains(char::REPLACEMENT_CHARACTER);
+    Some(match is_whole && command.chars().count() <= LONGEST_COMMAND {
+        true => Trial { introduction, command },
+        false => Trial { introduction: TRY_SCRIPTS, command: scripts() },
     })
+}
+
+const COMPARE: &str = "unc compare --claim better";
+
+fn scripts() -> String {
+    format!("{COMPARE} -- ./SCRIPT ./CHANGED")
 }
 
 /// The command that does what `unc run --load` did.
-fn with_load(line: &str, load: &LoadFacts) -> Option<Trial> {
-    let asks =
-        |ready: &String| format!("for i in $(seq 1200); do ({ready}) && break; sleep 0.05; done; ");
+fn with_load(line: &str, load: &LoadFacts) -> String {
+    let asks = |ready: &String| {
+        format!("for i in $(seq 1200); do {} && break; sleep 0.05; done; ", grouped(ready))
+    };
     let ready = load.ready.as_ref().map_or_else(String::new, asks);
-    let rest = format!("{ready}({}); s=$?; kill $!; wait; exit $s", load.command);
-    let is_plain = |text: &str| !text.contains('\'') && clean(text) == text;
-    let is_short = line.len() + rest.len() <= LONGEST_SCRIPT;
-    (is_short && is_plain(&rest) && is_plain(line) && !line.contains(',')).then(|| Trial {
-        introduction: TRY_WITH_LOAD,
-        command: format!(
-            "unc compare --claim better --parameter-list program '{line},CHANGED' -- '{{program}} & {rest}'"
-        ),
-    })
+    let rest = format!("{ready}{}; s=$?; kill $!; wait; exit $s", grouped(&load.command));
+    // A comma would end the value of a parameter.
+    if line.contains(',') || rest.contains("{program}") {
+        let scripts = [line, "CHANGED"].map(|of| shown(quoted, &format!("{of} & {rest}")));
+        return format!("{COMPARE} -- {}", scripts.join(" "));
+    }
+    let programs = shown(quoted, &format!("{line},CHANGED"));
+    let script = shown(quoted, &format!("{{program}} & {rest}"));
+    format!("{COMPARE} --parameter-list program {programs} -- {script}")
 }
 
-fn with_scripts() -> Option<Trial> {
-    let command = "unc compare --claim better -- ./SCRIPT ./CHANGED".to_owned();
-    Some(Trial { introduction: TRY_SCRIPTS, command })
+/// A command in a shell of its own: between parentheses, unless it might not end at the second one.
+fn grouped(command: &str) -> String {
+    let is_odd = command.contains(['#', '\n']) || command.ends_with('\\');
+    match is_odd || command.starts_with('(') {
+        true => format!("sh -c {}", quoted(command)),
+        false => format!("({command})"),
+    }
+}
+
+/// `text` as one word of a shell's command line, and of one that `unc compare` splits itself.
+fn word(text: &str) -> String {
+    let is_plain = words::join(&[text.to_owned()]) == text;
+    if is_plain { text.to_owned() } else { quoted(text) }
+}
+
+/// The same with quotes in any case: double ones where the text has single ones and nothing that double ones treat
+/// in a way of their own.
+fn quoted(text: &str) -> String {
+    match text.contains('\'') && !text.contains(['"', '$', '`', '\\', '!']) {
+        true => format!("\"{text}\""),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+/// `text` as one word of the printed line: by `printf`, with octal bytes, if it has characters that control a terminal.
+/// A shell drops line ends at the end of that; here, they are never last, as a word with one is in quotes.
+fn shown(quoted: fn(&str) -> String, text: &str) -> String {
+    if clean(text) == text {
+        return quoted(text);
+    }
+    let octal = |c: char| {
+        let bytes = c.to_string().into_bytes();
+        bytes.iter().map(|byte| format!("\\{byte:03o}")).collect::<String>()
+    };
+    let of = |c: char| match c {
+        '%' => "%%".to_owned(),
+        '\\' => r"\\".to_owned(),
+        '\'' | '!' => octal(c),
+        _ if clean(&c.to_string()) != c.to_string() => octal(c),
+        _ => c.to_string(),
+    };
+    format!("\"$(printf '{}')\"", text.chars().map(of).collect::<String>())
 }

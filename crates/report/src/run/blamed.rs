@@ -44,9 +44,10 @@ pub enum BlamedKind {
 /// Code that caused waiting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Blamed {
-    /// The function to open; none if it is unknown, or if the lock was free.
+    /// The function to open; none if it is unknown. If the lock was free, nothing held it: then, the one in which
+    /// threads waited the most for the first of `locks`.
     pub site: Option<Frame>,
-    /// The stack of the acquisition with the most waiting, innermost frame first.
+    /// The stack of the acquisition with the most waiting, innermost frame first; if the lock was free, of these waits.
     pub stack: Vec<Frame>,
     /// The functions of the same module that called it there, those of the most waiting first, at most four.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -56,6 +57,9 @@ pub struct Blamed {
     pub callers_wait_ns: Vec<u64>,
     /// What it did.
     pub kind: BlamedKind,
+    /// Why the lock stood idle for most of that time; only if it was free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<IdleCause>,
     /// The waiting it caused, summed over the waiters.
     pub wait_ns: u64,
     /// Of the row's total wait; in `culprits`, of that of all rows of class contention or gate.

@@ -62,7 +62,7 @@ pub struct SpanGroup {
 pub struct SpanPart {
     /// The culprit's position in `culprits`; none if `--only` leaves it out.
     pub culprit: Option<u64>,
-    /// The function to open; none if it is unknown, or if the lock was free.
+    /// The culprit's function to open; none if it is unknown.
     pub site: Option<Frame>,
     /// What it did.
     pub kind: BlamedKind,

@@ -400,6 +400,7 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
     let mut all = report.processes.iter().flat_map(|process| &process.locks);
     let lock = culprit.locks.first().and_then(|&id| all.find(|lock| lock.id == id));
     let place = match (&culprit.site, culprit.kind) {
+        (Some(frame), BlamedKind::Idle) => rows::code_in(frame, Some(&culprit.stack)),
         (Some(frame), _) => match own_code(report, culprit, frame) {
             Some(own) => format!("{} ← {}", rows::code(frame), rows::code(own)),
             None => blamed(culprit).unwrap_or_default(),
@@ -418,7 +419,7 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
             format!("arrives last at {locks}")
         }
         BlamedKind::Wake => does(report, culprit, "passes {} on"),
-        BlamedKind::Idle => match lock.map_or(IdleCause::Unknown, cause) {
+        BlamedKind::Idle => match culprit.cause.or(lock.map(cause)).unwrap_or(IdleCause::Unknown) {
             IdleCause::NotWoken => format!("{locks} stood idle: woken late"),
             IdleCause::NotScheduled => format!("{locks} stood idle: no CPU"),
             IdleCause::Barged => format!("{locks} stood idle: barged"),

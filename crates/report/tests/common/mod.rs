@@ -163,6 +163,7 @@ pub(crate) fn blamed(function: &str, wait_ns: u64, share: f64) -> Blamed {
         site: Some(frame(function, "sort.c", 3301)),
         stack: vec![frame("pthread_mutex_lock", "lock.c", 80), frame(function, "sort.c", 3301)],
         kind: BlamedKind::Hold,
+        cause: None,
         wait_ns,
         share,
         waits: 628,
