@@ -1,4 +1,4 @@
-//! `--only` finds a lock by what the blocks beside its row print of it.
+//! `--only` finds a lock by what is printed of it outside its row.
 
 mod common;
 
