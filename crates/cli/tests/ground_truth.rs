@@ -4,6 +4,8 @@
 //! run`: of all locks of the kind if the address is `(nil)`; of kind `culprit`, in the site of the first culprit, or in
 //! the path's figures of the function in brackets. Needs a C compiler, as linking Rust does.
 
+#[path = "ground_truth/division.rs"]
+mod division;
 #[path = "ground_truth/findings.rs"]
 mod findings;
 #[path = "ground_truth/helpers.rs"]
@@ -197,7 +199,7 @@ const ALL_HOLDS: &str = "\
 const KNOWN: &str = "\
     barger blame_convoy blame_gives_up blame_many_places blame_many_waiters blame_one_long blame_rwlock \
     blame_rwlock_timed blame_signals blame_turns blame_two_holders blame_wrapped conditions free_but_off_cpu \
-    held_for_life holder_sleeps passed_on readers_starve_writer waiters_in_turn";
+    held_for_life holder_sleeps passed_on random_blame readers_starve_writer waiters_in_turn";
 
 /// How long a thread of a busy machine may be without a CPU.
 const WITHOUT_CPU_NS: u64 = 15_000_000;
@@ -242,6 +244,20 @@ fn check_unmet(flags: &[&str], name: &str, arguments: &[&str]) -> Value {
 
 /// The report on a program, and which of its statements do not hold.
 fn run_by(flags: &[&str], name: &str, arguments: &[&str], status: i32) -> (Value, Vec<String>) {
+    let (report, said) = observed(flags, name, arguments, status);
+    let unmet = unmet(&report, &said);
+    (report, unmet)
+}
+
+/// Which of a program's statements do not hold.
+fn unmet(report: &Value, said: &str) -> Vec<String> {
+    let expectations: Vec<Expectation> = said.lines().filter_map(Expectation::parse).collect();
+    assert!(!expectations.is_empty(), "the program says nothing about its locks: {said}");
+    expectations.iter().filter_map(|expectation| expectation.unmet(report)).collect()
+}
+
+/// The report on a program, and what the program said.
+fn observed(flags: &[&str], name: &str, arguments: &[&str], status: i32) -> (Value, String) {
     let program = Program::compile(name, &["-O1", "-rdynamic"]);
     let json = program.folder().file("run.json");
     let Output { status: ended, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_unc"))
@@ -259,15 +275,12 @@ fn run_by(flags: &[&str], name: &str, arguments: &[&str], status: i32) -> (Value
     assert_eq!(ended.code(), Some(status), "{name}: {stderr}");
     let report: Value =
         serde_json::from_str(&std::fs::read_to_string(&json).expect("a report")).expect("JSON");
-    let expectations: Vec<Expectation> = stdout.lines().filter_map(Expectation::parse).collect();
     assert_eq!(wrongly_blamed(&report), Vec::<&Value>::new(), "{name}");
     assert_eq!(off_the_path(&report), Vec::<&Value>::new(), "{name}");
     if is_in(KNOWN, name) {
         assert_eq!(much_unknown(&report), Vec::<String>::new(), "{name}");
     }
-    assert!(!expectations.is_empty(), "{name} says nothing about its locks: {stdout}{stderr}");
-    let unmet = expectations.iter().filter_map(|expectation| expectation.unmet(&report)).collect();
-    (report, unmet)
+    (report, stdout.into_owned())
 }
 
 /// A test for each program that ends with status 0.

@@ -119,6 +119,17 @@ pub(crate) fn all(report: &RunReport) -> Vec<Group<'_>> {
     report.processes.iter().flat_map(|process| groups(report, process)).collect()
 }
 
+/// Those that a report shows: with `--only`, none that wait for a lock which it leaves out.
+pub(crate) fn shown(report: &RunReport) -> Vec<Group<'_>> {
+    let mut groups = all(report);
+    groups.retain(|group| {
+        let first = group.threads[0];
+        let waited_for = first.unfinished_lock.or(first.unfinished_object);
+        report.only.is_none() || waited_for.is_none_or(|id| find(report, id).is_some())
+    });
+    groups
+}
+
 /// How many threads are in groups beyond the first `shown`.
 pub(crate) fn beyond(groups: &[Group<'_>], shown: usize) -> u64 {
     groups.iter().skip(shown).map(|group| group.threads.len() as u64).sum()

@@ -1,18 +1,18 @@
 //! The locks of a report that match a pattern: `--only`.
 //!
 //! # Contract
-//! A lock matches if anything that a report prints of it contains the pattern: its kind, class, place, address or
-//! variable, or a function, line, file or module of one of its stacks or of the code that waited for it, held it or
-//! ended its waits. In a pattern, `*` stands for any characters. `#3` is the lock of that number, and `#3+2` all locks
-//! of the row that is called so.
+//! A lock matches if anything that a report prints of it contains the pattern (`only/printed.rs`). In a pattern, `*`
+//! stands for any characters, and several spaces are as one. `#3` is the lock of that number, and `#3+2` all locks
+//! of the row that is called so. Threads that still wait stay where the lock that they wait for does.
 //! # Evidence
-//! `tests/rows.rs`.
+//! `tests/rows.rs`, `tests/only.rs`.
 
-use crate::code::is_match;
-use crate::rows::{class_name, code, kind_of, place, rows, variable};
-use crate::run::{Blamed, Frame, Lock, RunReport};
+mod printed;
+
+use crate::rows::{Row, place, rows};
+use crate::run::{Blamed, Lock, RunReport};
+use printed::Elsewhere;
 use std::collections::HashSet;
-use std::path::Path;
 use uncontended_figures::text::{closest, some_of};
 
 impl RunReport {
@@ -52,10 +52,13 @@ impl RunReport {
         if let Some(number) = number(pattern) {
             return self.locks().map(|lock| lock.id).filter(|&id| id == number).collect();
         }
-        if let Some(row) = rows(self).iter().find(|row| row.label() == pattern) {
+        let pattern = pattern.split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_called = |row: &&Row| row.label() == pattern || called(row) == pattern;
+        if let Some(row) = rows(self).iter().find(is_called) {
             return row.locks.iter().map(|lock| lock.id).collect();
         }
-        let matching = self.locks().filter(|lock| matches(lock, pattern));
+        let elsewhere = Elsewhere::of(self);
+        let matching = self.locks().filter(|lock| elsewhere.with(lock).matches(&pattern));
         matching.map(|lock| lock.id).collect()
     }
 
@@ -67,13 +70,13 @@ impl RunReport {
         if rows.is_empty() || !self.matching(pattern).is_empty() {
             return None;
         }
-        let near = closest(pattern, self.locks().flat_map(words));
+        let elsewhere = Elsewhere::of(self);
+        let near = closest(pattern, self.locks().flat_map(|lock| elsewhere.with(lock).words()));
         if let Some(near) = near.filter(|_| !pattern.starts_with('#') && !pattern.contains('*')) {
             return Some(format!("did you mean '{near}'?"));
         }
         let named = rows.iter().take(NAMED);
-        let named: Vec<String> =
-            named.map(|row| format!("{} {}", row.label(), place(row.first()))).collect();
+        let named: Vec<String> = named.map(called).collect();
         Some(format!("locks of this run: {}", some_of(&named, rows.len(), NAMED)))
     }
 
@@ -82,51 +85,12 @@ impl RunReport {
     }
 }
 
+/// A row as the remedy names it.
+fn called(row: &Row) -> String {
+    format!("{} {}", row.label(), place(row.first()))
+}
+
 /// The number in `#3`.
 fn number(pattern: &str) -> Option<u64> {
     pattern.strip_prefix('#')?.parse().ok()
-}
-
-fn matches(lock: &Lock, pattern: &str) -> bool {
-    let part = format!("*{pattern}*");
-    let variable = variable(lock).map_or_else(String::new, |name| format!(" ({name})"));
-    let names = [place(lock), format!("#{}{variable}", lock.id)];
-    let lines = || frames(lock).map(code);
-    words(lock).any(|word| is_match(word, &part))
-        || names.into_iter().chain(lines()).any(|name| is_match(&name, &part))
-}
-
-/// The words that a report prints of a lock.
-fn words(lock: &Lock) -> impl Iterator<Item = &str> {
-    let names = [kind_of(lock), class_name(lock.class), &lock.address];
-    let names = names.into_iter().chain(lock.variable.as_deref());
-    names.chain(frames(lock).flat_map(of_frame))
-}
-
-/// The code that a report prints of a lock.
-fn frames(lock: &Lock) -> impl Iterator<Item = &Frame> {
-    let (wait, idle) = (lock.worst_wait.as_ref(), lock.worst_idle.as_ref());
-    let stacks = [
-        wait.map(|worst| &worst.waiter),
-        wait.map(|worst| &worst.holder),
-        idle.map(|worst| &worst.releaser),
-        idle.map(|worst| &worst.waiter),
-        Some(&lock.created),
-        Some(&lock.first_taken),
-    ];
-    let blamed = lock.held_by.iter().chain(&lock.ended_by);
-    let blamed = blamed.flat_map(|by| by.site.iter().chain(&by.stack));
-    let waited = lock.waited_in.iter().flat_map(|at| at.site.iter().chain(&at.stack));
-    let frames = lock.site.iter().chain(stacks.into_iter().flatten().flatten());
-    frames.chain(blamed).chain(waited)
-}
-
-fn of_frame(frame: &Frame) -> impl Iterator<Item = &str> {
-    let names = [&frame.function, &frame.file, &frame.module].map(Option::as_deref);
-    let [_, file, module] = names;
-    names.into_iter().chain([file.and_then(base), module.and_then(base)]).flatten()
-}
-
-fn base(path: &str) -> Option<&str> {
-    Path::new(path).file_name()?.to_str()
 }

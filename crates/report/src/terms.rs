@@ -144,7 +144,7 @@ pub const TERMS: &[Group] = &[
             ),
             (
                 "of time",
-                "the share of its threads' time that the process waited: total wait divided by the sum of its threads' lives (the whole run for a thread whose life was not recorded), less their waits for others to end and for a CPU",
+                "the share of its threads' time that the process waited: total wait divided by the sum of its threads' lives (the whole run for a thread whose life was not recorded), less their waits for others to end",
             ),
             (
                 "idle",

@@ -149,6 +149,8 @@ fn a_lock_matches_by_all_its_words() {
         "queue_insert",
         "#1",
         "queue_insert sort.c:3301",
+        "#1 queue_insert sort.c:3301",
+        "#1 (queue+0x20)  queue_insert",
         "mutex",
         "sortlines_thread",
         "queue*sort.c",
@@ -222,6 +224,7 @@ fn a_number_is_of_one_row() {
         report.processes[0].locks.len()
     };
     assert_eq!((&*name, kept(&name), kept("#1"), kept("#3")), ("#2+2", 3, 1, 1));
+    assert_eq!((kept("#2+2  same sort.c:3301"), kept("#2 same sort.c:3301")), (3, 1));
 }
 
 /// Workers that are processes have the same locks, each its own: one row, over the time of all of them. Locks that they

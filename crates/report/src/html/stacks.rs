@@ -64,7 +64,7 @@ pub(super) fn deadlock(report: &RunReport, deadlock: &Deadlock) -> Markup {
 
 /// What threads waited for when the run ended, if that kept them from going on.
 pub(super) fn still_waiting(report: &RunReport) -> Option<Markup> {
-    let groups = hangs::all(report);
+    let groups = hangs::shown(report);
     let more = hangs::beyond(&groups, GROUPS);
     (!groups.is_empty()).then(|| {
         html! {

@@ -43,7 +43,7 @@ const GROUPS: usize = 5;
 
 /// What threads waited for when the run ended, if that kept them from going on.
 pub(super) fn still_waiting(report: &RunReport, options: &Options, paint: Paint) -> String {
-    let groups = hangs::all(report);
+    let groups = hangs::shown(report);
     if groups.is_empty() {
         return String::new();
     }
