@@ -113,26 +113,31 @@ fn pythons_interpreter_lock_is_named() {
     assert!(stderr(&output).contains("Python's interpreter lock"), "{}", stderr(&output));
 }
 
-/// Threads that allocate in one arena.
+/// Threads that allocate in one arena, while another one counts its free pieces under the arena's lock.
 const ARENA: &str = r#"
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+enum { PIECES = 100000, COUNTS = 150 };
+static void *pieces[PIECES];
+static _Atomic int done;
 static void *allocate(void *unused) {
-    void *held[64] = {0};
-    for (int i = 0; i < 600000; i++) {
-        free(held[i % 64]);
-        held[i % 64] = malloc(2000 + i % 4000);
+    while (!done) {
+        void *volatile piece = malloc(2000);
+        free(piece);
     }
-    for (int i = 0; i < 64; i++) free(held[i]);
     return unused;
 }
 int main(void) {
     mallopt(M_ARENA_MAX, 1);
+    for (int i = 0; i < PIECES; i++) pieces[i] = malloc(2000 + i % 4000);
+    for (int i = 0; i < PIECES; i += 2) free(pieces[i]);
     pthread_t threads[3];
     for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, allocate, NULL);
-    allocate(NULL);
+    FILE *nowhere = fopen("/dev/null", "w");
+    for (int i = 0; i < COUNTS; i++) malloc_info(0, nowhere);
+    done = 1;
     for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
     return 0;
 }

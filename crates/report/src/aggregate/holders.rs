@@ -68,7 +68,8 @@ pub(super) fn add(
     let waiting: HashMap<u32, Waiting> = waits.into_iter().map(of).collect();
     let mut sums: HashMap<u32, Sum> = HashMap::new();
     let mut passed: Vec<Vec<(u32, u64, u64)>> = vec![Vec::new(); image.threads.len()];
-    for pass in passes {
+    // Where each thread sleeps on an object of its own, its wait may be for the very lock that it passes on.
+    for pass in passes.iter().filter(|pass| !rows.locks[pass.row].is_sleepers()) {
         passed[pass.thread].push((rows.units[pass.row], pass.from, pass.to));
     }
     for (thread, passed) in image.threads.iter().zip(passed) {

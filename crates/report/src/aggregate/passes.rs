@@ -31,15 +31,15 @@ pub(super) struct Pass {
     pub(super) stack: u32,
 }
 
-/// A wait that another thread ended.
+/// A wait.
 #[derive(Debug, Clone, Copy)]
-struct Woken {
+struct Own {
     row: usize,
     began: u64,
     ended: u64,
-    /// The thread that ended it, when, and with which stack.
-    by: usize,
-    by_at: u64,
+    /// The thread that ended it, and when; none if that is unknown.
+    by: Option<(usize, u64)>,
+    /// With which stack.
     by_stack: u32,
 }
 
@@ -49,15 +49,14 @@ pub(super) fn is_passed(lock: &Lock) -> bool {
 }
 
 /// The waits of each thread for such locks, in the order of time.
-fn woken(image: &ProcessRecord, logs: &Logs<'_>, rows: &Rows) -> Vec<Vec<Woken>> {
+fn own_waits(image: &ProcessRecord, logs: &Logs<'_>, rows: &Rows) -> Vec<Vec<Own>> {
     let of_thread = |thread: &ThreadRecord| {
         let of = |wait: &LoggedRecord| {
             let row = logs.row(wait.lock).filter(|&row| is_passed(&rows.locks[row]))?;
-            let (by, by_at) = logs.by(wait)?;
             let (began, ended) = times(wait);
-            Some(Woken { row, began, ended, by, by_at, by_stack: wait.by_stack })
+            Some(Own { row, began, ended, by: logs.by(wait), by_stack: wait.by_stack })
         };
-        let mut waits: Vec<Woken> = thread.log.waits().filter_map(of).collect();
+        let mut waits: Vec<Own> = thread.log.waits().filter_map(of).collect();
         waits.sort_by_key(|wait| (wait.ended, wait.began));
         waits
     };
@@ -65,21 +64,19 @@ fn woken(image: &ProcessRecord, logs: &Logs<'_>, rows: &Rows) -> Vec<Vec<Woken>>
 }
 
 /// The times in which the threads that woke others had their locks, by lock and thread, the oldest first.
-fn passes(woken: &[Vec<Woken>]) -> Vec<Pass> {
-    let own_wait = |wait: &Woken| {
-        let own = &woken[wait.by];
-        let before = own.partition_point(|own| own.ended <= wait.by_at);
+fn passes(waits: &[Vec<Own>]) -> Vec<Pass> {
+    let had_since = |wait: &Own, (by, at): (usize, u64)| {
+        let own = &waits[by];
+        let before = own.partition_point(|own| own.ended <= at);
         let mut since = own[..before].iter().rev().take_while(|own| own.ended > wait.began);
-        since.find(|own| own.row == wait.row).map_or(0, |own| own.ended)
+        since.find(|own| own.row == wait.row).map_or(wait.began, |own| own.ended)
     };
-    let of = |wait: &Woken| Pass {
-        row: wait.row,
-        thread: wait.by,
-        to: wait.by_at,
-        from: wait.began.max(own_wait(wait)).min(wait.by_at),
-        stack: wait.by_stack,
+    let of = |wait: &Own| {
+        let (thread, to) = wait.by?;
+        let from = had_since(wait, (thread, to)).min(to);
+        Some(Pass { row: wait.row, thread, to, from, stack: wait.by_stack })
     };
-    let mut all: Vec<Pass> = woken.iter().flatten().map(of).collect();
+    let mut all: Vec<Pass> = waits.iter().flatten().filter_map(of).collect();
     all.sort_unstable();
     // Of several that were woken at once, the one that came first.
     all.dedup_by_key(|pass| (pass.row, pass.thread, pass.to));
@@ -101,21 +98,22 @@ const LONGEST: usize = 8;
 
 /// Divides the time from `from` to `to`, in which `thread` had what `code` passed on, among those to blame for it.
 fn divide(
-    woken: &[Vec<Woken>],
+    waits: &[Vec<Own>],
     thread: usize,
     (from, to): (u64, u64),
     (code, length): (Code, usize),
     add: &mut impl FnMut(Code, u64, u64),
 ) {
-    let waits = &woken[thread];
-    let first = waits.partition_point(|wait| wait.by_at <= from);
+    let own = &waits[thread];
+    let first = own.partition_point(|wait| wait.ended <= from);
     let mut own_since = from;
-    for wait in waits[first..].iter().take_while(|_| length < LONGEST) {
-        let (began, ended) = (wait.began.max(own_since), wait.by_at.min(to));
+    for wait in own[first..].iter().take_while(|wait| length < LONGEST && wait.began < to) {
+        let Some((by, at)) = wait.by else { continue };
+        let (began, ended) = (wait.began.max(own_since), at.min(to));
         if began < ended {
             add(code, own_since, began);
             let next = ((wait.row, wait.by_stack), length + 1);
-            divide(woken, wait.by, (began, ended), next, add);
+            divide(waits, by, (began, ended), next, add);
             own_since = ended;
         }
     }
@@ -125,7 +123,7 @@ fn divide(
 /// What of the waiting for one lock fell into the times of one code's passes, by the code that it is to be blamed on.
 type Shares = BTreeMap<Code, BTreeMap<Code, u64>>;
 
-fn shares(woken: &[Vec<Woken>], passes: &[Pass], waiting: &HashMap<usize, Waiting>) -> Shares {
+fn shares(waits: &[Vec<Own>], passes: &[Pass], waiting: &HashMap<usize, Waiting>) -> Shares {
     let mut shares = Shares::new();
     for pass in passes.iter().filter(|pass| pass.from < pass.to) {
         let Some(waiting) = waiting.get(&pass.row) else { continue };
@@ -135,7 +133,7 @@ fn shares(woken: &[Vec<Woken>], passes: &[Pass], waiting: &HashMap<usize, Waitin
             let sum = of_code.entry(to).or_default();
             *sum = u64::saturating_add(*sum, waiting.within(from, until));
         };
-        divide(woken, pass.thread, (pass.from, pass.to), (code, 0), &mut add);
+        divide(waits, pass.thread, (pass.from, pass.to), (code, 0), &mut add);
     }
     shares
 }
@@ -148,20 +146,17 @@ pub(super) fn follow(
     sites: &Sites,
     stacks: &mut Stacks<'_>,
 ) -> Vec<Pass> {
-    let woken = woken(image, logs, rows);
-    let passes = passes(&woken);
-    let mut waits: HashMap<usize, Vec<(u64, u64)>> = HashMap::new();
-    for thread in &image.threads {
-        for wait in thread.log.waits() {
-            let row = logs.row(wait.lock).filter(|&row| is_passed(&rows.locks[row]));
-            row.into_iter().for_each(|row| waits.entry(row).or_default().push(times(wait)));
-        }
+    let waits = own_waits(image, logs, rows);
+    let passes = passes(&waits);
+    let mut by_row: HashMap<usize, Vec<(u64, u64)>> = HashMap::new();
+    for wait in waits.iter().flatten() {
+        by_row.entry(wait.row).or_default().push((wait.began, wait.ended));
     }
     let of = |(row, waits): (usize, Vec<_>)| (row, Waiting::new(&waits, &[], 1));
-    let waiting = waits.into_iter().map(of).collect();
+    let waiting = by_row.into_iter().map(of).collect();
     // Several stacks may be of one line of code.
     let mut by_line: BTreeMap<(usize, Option<Frame>), BTreeMap<Code, u64>> = BTreeMap::new();
-    for ((row, stack), to) in shares(&woken, &passes, &waiting) {
+    for ((row, stack), to) in shares(&waits, &passes, &waiting) {
         let line = sites.line(BlamedKind::Wake, stack, stacks);
         let of_line = by_line.entry((row, line.clone())).or_default();
         for (target, ticks) in to {
@@ -193,13 +188,12 @@ mod tests {
     const STACKS: [u32; 3] = [11, 12, 13];
 
     /// Thread 1 waits for row 7, which thread 0 passes on; thread 2 waits for row 8, which thread 1 passes on.
-    fn chain() -> Vec<Vec<Woken>> {
-        let wait = |row, (began, ended), by: usize, by_at| Woken {
+    fn chain() -> Vec<Vec<Own>> {
+        let wait = |row, (began, ended), by: usize, at| Own {
             row,
             began,
             ended,
-            by,
-            by_at,
+            by: Some((by, at)),
             by_stack: STACKS[by],
         };
         vec![vec![], vec![wait(7, (10, 85), 0, 80)], vec![wait(8, (20, 105), 1, 100)]]
@@ -207,24 +201,24 @@ mod tests {
 
     #[test]
     fn a_thread_had_a_lock_since_a_waiter_came_or_it_had_it_itself() {
-        let mut woken = chain();
+        let mut waits = chain();
         let pass = |row, thread, from, to| Pass { row, thread, to, from, stack: STACKS[thread] };
-        assert_eq!(passes(&woken), [pass(7, 0, 10, 80), pass(8, 1, 20, 100)]);
-        // Thread 1 waited for that lock itself, until 90.
-        let own = Woken { row: 8, began: 85, ended: 90, ..woken[2][0] };
-        woken[1].push(Woken { by: 0, by_at: 89, ..own });
-        assert_eq!(passes(&woken)[2], pass(8, 1, 90, 100));
+        assert_eq!(passes(&waits), [pass(7, 0, 10, 80), pass(8, 1, 20, 100)]);
+        // Thread 1 waited for that lock itself, until 90, as for a time that ran out.
+        let own = Own { began: 85, ended: 90, by: None, ..waits[2][0] };
+        waits[1].push(own);
+        assert_eq!(passes(&waits)[1], pass(8, 1, 90, 100));
         // It passes the lock on once more, to a thread that had come before the first time.
-        woken.push(vec![Woken { began: 30, ended: 120, by_at: 115, ..woken[2][0] }]);
-        assert_eq!(passes(&woken)[3], pass(8, 1, 100, 115));
+        waits.push(vec![Own { began: 30, ended: 120, by: Some((1, 115)), ..waits[2][0] }]);
+        assert_eq!(passes(&waits)[2], pass(8, 1, 100, 115));
     }
 
     #[test]
     fn what_a_holder_waited_for_is_the_others() {
-        let woken = chain();
-        let waits =
-            [(7, Waiting::new(&[(10, 85)], &[], 1)), (8, Waiting::new(&[(20, 105)], &[], 1))];
-        let shares = shares(&woken, &passes(&woken), &waits.into());
+        let waits = chain();
+        let waiting = [(7, (10, 85)), (8, (20, 105))];
+        let waiting = waiting.map(|(row, wait)| (row, Waiting::new(&[wait], &[], 1)));
+        let shares = shares(&waits, &passes(&waits), &waiting.into());
         assert_eq!(shares[&(7, 11)], [((7, 11), 70)].into());
         // From 80 on it was awake, or about to be.
         assert_eq!(shares[&(8, 12)], [((7, 11), 60), ((8, 12), 20)].into());
