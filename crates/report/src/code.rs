@@ -118,8 +118,7 @@ const FUNCTIONS: [&str; 81] = [
 ];
 
 /// The same in Rust's libraries, whose crates have the names of namespaces in C++ programs (`core`).
-const RUST: [&str; 10] = [
-    "std::*",
+const RUST: [&str; 9] = [
     "core::*",
     "alloc::*",
     "parking_lot::*",

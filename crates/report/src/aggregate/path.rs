@@ -7,6 +7,7 @@
 
 use super::blame::Sites;
 use super::locks::Rows;
+use super::passes::is_passed;
 use super::rivals::Rivals;
 use super::stacks::Stacks;
 use crate::code::line;
@@ -303,7 +304,7 @@ impl Holds<'_> {
     /// Whether the lock of a wait has no holds that can be seen, but threads that pass it on.
     fn is_woken(&self, wait: &Wait) -> bool {
         let lock = wait.lock.and_then(|row| self.rows.locks.get(row));
-        lock.is_some_and(|lock| lock.class.is_caused_by_holders() && !lock.ended_by.is_empty())
+        lock.is_some_and(is_passed)
     }
 
     /// Since when the thread that passed it on at `at` had what `wait` was for: at least since the latest of the wait's

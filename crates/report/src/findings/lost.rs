@@ -2,7 +2,6 @@
 
 use crate::aggregate::sum;
 use crate::run::{Finding, RunReport};
-use std::collections::BTreeMap;
 use uncontended_figures::{count, duration, percent};
 
 /// From this share of all waits on, what the rows show is not the whole answer.
@@ -27,15 +26,13 @@ pub(super) fn find(report: &RunReport) -> Option<Finding> {
         duration(lost_ns)
     );
     let evidence = [("lost_waits", lost as f64), ("lost_wait_ns", lost_ns as f64)];
+    let evidence = evidence.map(|(name, value)| (name.to_owned(), value)).into();
     Some(Finding {
         rule: "lost".to_owned(),
         text,
         lock: None,
         locks: Vec::new(),
         wait_share: None,
-        evidence: evidence
-            .map(|(name, value)| (name.to_owned(), value))
-            .into_iter()
-            .collect::<BTreeMap<_, _>>(),
+        evidence,
     })
 }
