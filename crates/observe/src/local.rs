@@ -434,6 +434,7 @@ pub(crate) fn note_exit(process: &Process) {
         // SAFETY: as in `current` (I1).
         let Recorder { arena, thread, .. } = &unsafe { &*(word as *const Local) }.recorder;
         process.ended_by.store(arena.unit_of(*thread), Relaxed);
+        note_figures(thread);
     }
     process.end_ticks.store(clock::ticks(), Relaxed);
 }
@@ -442,6 +443,16 @@ fn note_end(thread: &Thread) {
     if sandbox::is_filtered() {
         return; // The kernel may not be asked.
     }
+    note_figures(thread);
+    write_name(thread);
+    thread.end_ticks.store(clock::ticks(), Relaxed);
+}
+
+/// Notes the kernel's figures of the calling thread, which is about to end, where the kernel may be asked.
+fn note_figures(thread: &Thread) {
+    if sandbox::is_filtered() {
+        return;
+    }
     let used = kernel::thread_usage();
     thread.cpu_ns.store(kernel::thread_cpu_ns(), Relaxed);
     let system = used.ru_stime;
@@ -449,8 +460,6 @@ fn note_end(thread: &Thread) {
     thread.system_ns.store(system_ns, Relaxed);
     thread.voluntary.store(used.ru_nvcsw as u64, Relaxed);
     thread.involuntary.store(used.ru_nivcsw as u64, Relaxed);
-    write_name(thread);
-    thread.end_ticks.store(clock::ticks(), Relaxed);
 }
 
 /// A thread that may record now, and the place of the call.

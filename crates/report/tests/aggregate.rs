@@ -158,8 +158,9 @@ fn a_threads_time_is_divided() {
         set(offset_of!(layout::Thread, end_ticks), end);
         set(offset_of!(layout::Thread, asleep_since), asleep_since);
         set(offset_of!(layout::Thread, joined), 200_000);
-        set(offset_of!(layout::Thread, cpu_ns), 2_000_000);
-        set(offset_of!(layout::Thread, system_ns), 500_000);
+        let has_ended = end != 0;
+        set(offset_of!(layout::Thread, cpu_ns), if has_ended { 2_000_000 } else { 0 });
+        set(offset_of!(layout::Thread, system_ns), if has_ended { 500_000 } else { 0 });
         let thread = Thread { tid: 8, runnable_ns, cpu_ns: Some(1_000_000), ..Thread::default() };
         let sampled = ThreadFacts { pid: 7, thread };
         let report = read(&writer, Facts { threads: vec![sampled], ..facts() });

@@ -126,8 +126,9 @@ fn complete(thread: &mut Thread, record: &Record<'_>, seen: &ThreadRecord) {
     if thread.name.is_empty() || seen.end_ticks != 0 && !seen.name.is_empty() {
         thread.name.clone_from(&seen.name);
     }
-    // The kernel's record has none of these.
-    if seen.end_ticks != 0 && !record.from_kernel {
+    // Noted where the thread ends, or ends the process; the kernel's record has none of these.
+    let is_noted = seen.end_ticks != 0 || seen.cpu_ns != 0;
+    if is_noted && !record.from_kernel {
         thread.cpu_ns = thread.cpu_ns.max(Some(seen.cpu_ns));
         thread.divide_cpu(seen.cpu_ns.saturating_sub(seen.system_ns), seen.system_ns);
         thread.voluntary_switches = thread.voluntary_switches.max(Some(seen.voluntary));
