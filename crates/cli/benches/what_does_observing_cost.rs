@@ -39,6 +39,13 @@ fn main() {
         |cost, plain| cost - plain,
     );
     table(
+        "4096 locks, each far from the last: ns for a lock and unlock",
+        &subjects,
+        &pair,
+        &["4096", "apart"],
+        |cost, plain| cost - plain,
+    );
+    table(
         "500,000 locks in turn, most of them without a row of their own: ns for a lock and unlock",
         &subjects,
         &pair,
