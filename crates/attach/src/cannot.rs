@@ -116,12 +116,17 @@ impl Cannot {
 
 /// Refuses where the kernel's numbers of threads, or the machine, would be others than ours.
 pub(crate) fn check() -> Result<(), Cannot> {
-    /// The kernel's number for the first PID namespace.
-    const FIRST: u64 = 0xEFFF_FFFC;
     if !cfg!(target_arch = "x86_64") {
         let remedy = "on this machine, start the program with `unc run`";
         return Err(Cannot::new("attaching knows the registers of x86-64 only", remedy));
     }
+    check_namespace()
+}
+
+/// Why the numbers of threads that the kernel gives are not those of this process, if that is so.
+pub(crate) fn check_namespace() -> Result<(), Cannot> {
+    /// The kernel's number for the first PID namespace.
+    const FIRST: u64 = 0xEFFF_FFFC;
     let namespace = std::fs::metadata("/proc/self/ns/pid").map(|facts| {
         use std::os::unix::fs::MetadataExt as _;
         facts.ino()

@@ -21,11 +21,13 @@ mod process;
 mod programs;
 mod seed;
 mod shared;
+mod totals;
 mod unwind;
 mod words;
 
 pub use cannot::Cannot;
 pub use gather::Seen;
+pub use totals::{Counted, FRAMES, SiteTotal, ThreadTotal, Totals};
 
 use process::Process;
 use programs::{Call, StackTop, State, Tables, counter, processes};
@@ -366,6 +368,12 @@ impl Attach {
         self.count_missed();
         self.look();
         gather::seen(self, self.stopped_ns)
+    }
+
+    /// Drops it, without waiting for the kernel, which takes about a second: another process does that.
+    pub fn close(self) {
+        let running = self.running.into_iter().map(|(_, attached)| attached);
+        Attached::close_aside(running.collect());
     }
 
     fn counter(&self, place: i16) -> u64 {

@@ -65,14 +65,14 @@ mod own {
 }
 
 /// Ends a program: with 0, no other observer of the tracepoint would get the event.
-fn end(code: &mut Assembler, label: Label) {
+pub(crate) fn end(code: &mut Assembler, label: Label) {
     code.place(label);
     code.set(R0, 1);
     code.exit();
 }
 
 /// `R0` = the value of the key at `place` of the program's stack; jumps to `none` without one.
-fn look_up(code: &mut Assembler, map: &Map, place: i16, none: Label) {
+pub(crate) fn look_up(code: &mut Assembler, map: &Map, place: i16, none: Label) {
     code.map(R1, map);
     code.copy(R2, FP);
     code.compute_with(Add, R2, i32::from(place));
@@ -207,8 +207,8 @@ pub(crate) fn restart(tables: &Tables) -> Assembler {
     code
 }
 
-/// Jumps to `other` if the operation of a call of `futex` does not wait.
-fn waits(code: &mut Assembler, other: Label) {
+/// Jumps to `other` if the operation of a call of `futex`, whose event is at `R6`, does not wait.
+pub(crate) fn waits(code: &mut Assembler, other: Label) {
     /// FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2.
     const WAITS: [i32; 5] = [0, 6, 9, 11, 13];
     const COMMAND: i32 = 0x7f;

@@ -73,10 +73,12 @@ pub(crate) fn attach(plan: &Plan, pids: &[u32]) -> Result<(), Refusal> {
     watched.attach.stop();
     let seen = watched.attach.finish();
     if !plan.wants_report() {
+        watched.attach.close();
         return Ok(());
     }
     let facts = facts(plan, &watched, &seen, started_unix_s);
     symbols.hold(watched.attach.files());
+    watched.attach.close();
     report(plan, seen, facts, &mut outputs, &mut symbols).map_err(Refusal::from)
 }
 

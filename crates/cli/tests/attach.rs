@@ -117,21 +117,21 @@ impl Turns {
     }
 }
 
-/// A program at the kernel's futex calls can keep them from a run that counts them, so no share is claimed.
+/// Programs of others at the kernel's futex calls keep none of them from a run that counts them.
 #[test]
-fn a_run_during_which_futexes_are_watched_claims_no_share_of_them() {
+fn a_run_during_which_futexes_are_watched_counts_them_all() {
     let folder = Folder::new();
     let inside = folder.file("inside.json");
     let turns = Turns::start(&folder, unc_run(&["--quiet", "--json", &inside]), "");
-    let test = "a_run_during_which_futexes_are_watched_claims_no_share_of_them";
+    let test = "a_run_during_which_futexes_are_watched_counts_them_all";
     let attached = attach(test, &turns.pid, &[]);
     turns.begin();
     turns.end();
     let Some((mut child, _)) = attached else { return };
     child.wait().unwrap();
     let coverage = &json(&inside)["coverage"];
-    assert_eq!(coverage["futex_share_unaccounted"], Value::Null);
-    assert!(coverage["unseen"].to_string().contains("a BPF program"), "{coverage:#}");
+    assert!(coverage["futex_wait_ns"].as_u64() > Some(0), "{coverage:#}");
+    assert!(coverage["futex_share_unaccounted"].as_f64() < Some(0.05), "{coverage:#}");
 }
 
 /// The same waits, seen by both: they differ by the time before the first and after the last system call of each.

@@ -215,11 +215,8 @@ pub struct FutexFacts {
     pub waits: u64,
     /// Their total time.
     pub total_ns: u64,
-    /// Events that came too fast to follow.
+    /// Threads and processes that found no room, and calls that were left out.
     pub lost: u64,
-    /// Whether programs of others ran at the same events, which may have kept some of them.
-    #[serde(default)]
-    pub disturbed: bool,
     /// The longest call sites, longest first.
     pub sites: Vec<FutexSite>,
     /// The same by thread.

@@ -289,18 +289,6 @@ fn futex_waiting_is_accounted_for_thread_by_thread() {
     assert_eq!(share(1_000_000, true), Some(1_000.0 / 3_000.0), "more than the kernel's");
 }
 
-/// A part of the kernel's events would make any share.
-#[test]
-fn events_that_others_may_have_kept_make_no_share() {
-    let threads = vec![FutexThread { pid: 7, tid: 7, total_ns: 1_000 }];
-    let sites = vec![FutexSite { stack: vec![], waits: 2, total_ns: 1_000 }];
-    let total_ns = 1_000;
-    let futex = FutexFacts { total_ns, threads, sites, disturbed: true, ..FutexFacts::default() };
-    let coverage = read(&Writer::new(), Facts { futex: Some(futex), ..facts() }).coverage;
-    assert_eq!((coverage.futex_share_unaccounted, coverage.futex_wait_ns), (None, None));
-    assert_eq!(coverage.futex_sites, []);
-}
-
 /// A program of one process has "one thread"; of several, no process has more.
 #[test]
 fn programs_without_threads_are_counted_by_process() {
@@ -326,15 +314,13 @@ fn every_gap_has_its_sentence() {
     let program = |pid, loaded| Unrecorded { pid, command: vec!["sh".to_owned()], loaded };
     let none = unseen(Facts { futex: Some(FutexFacts::default()), ..facts() });
     assert_eq!(none.lines().count(), 1, "{none}");
-    let disturbed = Some(FutexFacts { disturbed: true, ..FutexFacts::default() });
     let lost = Some(FutexFacts { lost: 3, ..FutexFacts::default() });
     let unrecorded = (1..=5).map(|pid| program(pid, pid == 5)).collect();
     for (with, sentence) in [
         (Facts { delay_ns: 1_500_000, ..facts() }, "The first 1.5 ms were not recorded (--delay)."),
         (Facts { left_running: 2, ..facts() }, "when the program ended, reported up to then: 2."),
         (Facts { other_users: 1, ..facts() }, "whose programs cannot open the record: 1."),
-        (Facts { futex: lost, ..facts() }, "3 futex events came too fast to follow;"),
-        (Facts { futex: disturbed, ..facts() }, "a BPF program"),
+        (Facts { futex: lost, ..facts() }, "3 threads, processes or futex calls were left out"),
         (facts(), "that needs root."),
         (
             Facts { unrecorded, ..facts() },

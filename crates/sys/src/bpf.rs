@@ -14,7 +14,7 @@ mod assembler;
 
 pub use assembler::{Assembler, Condition, Label, Operation, Register, Width};
 
-use crate::perf;
+use crate::{aside, perf};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
@@ -127,7 +127,7 @@ pub struct Program {
 /// A program that runs at a tracepoint until this is dropped.
 #[derive(Debug)]
 pub struct Attached {
-    _event: File,
+    event: File,
     program: File,
 }
 
@@ -138,6 +138,12 @@ impl Attached {
         let facts = std::fs::read_to_string(path).unwrap_or_default();
         let line = facts.lines().find_map(|line| line.strip_prefix("recursion_misses:"));
         line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+    }
+
+    /// Ends these programs, without waiting for the kernel.
+    pub fn close_aside(all: Vec<Attached>) {
+        let descriptors = all.iter().map(|attached| attached.event.as_raw_fd()).collect();
+        aside::close(all, descriptors);
     }
 }
 
@@ -181,7 +187,7 @@ impl Program {
     pub fn attach(self, tracepoint: u64) -> io::Result<Attached> {
         let event = perf::open_for_program(tracepoint)?;
         perf::set_program(&event, self.file.as_raw_fd())?;
-        Ok(Attached { _event: event, program: self.file })
+        Ok(Attached { event, program: self.file })
     }
 }
 

@@ -27,6 +27,7 @@
 
 pub mod affinity;
 pub mod annotate;
+mod aside;
 pub mod bpf;
 pub mod clock;
 pub mod code;

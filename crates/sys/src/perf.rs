@@ -1,21 +1,20 @@
-//! Tracepoints of a program and its descendants, and instructions of files, through perf events.
+//! Instructions of files, wherever they are run, through perf events.
 //!
 //! # Contract
-//! [`Watch::open`] arms points for the programs that this thread starts from then on, beginning with their `exec`;
-//! instructions in all programs that run the file, at once.
-//! [`Watch::drain`] returns the samples since the last call; samples that the rings had no room for are counted.
+//! [`Watch::open`] arms a point, [`Watch::add`] others. [`Watch::drain`] returns the samples since the last call; those
+//! that the rings had no room for are counted.
 //! # State
-//! One ring of [`RING_PAGES`] pages per CPU, shared by all tracepoints: the kernel writes at `data_head`, we read at
+//! One ring of [`RING_PAGES`] pages per CPU, shared by all points: the kernel writes at `data_head`, we read at
 //! `data_tail`; both count bytes and only grow.
 //! # Edges
 //! perf-head: the kernel stores `data_head` -> `drain` loads it. Carries the records before it.
 //! perf-tail: `drain` stores `data_tail` -> the kernel loads it. Carries the end of our reading.
 //! # Invariants
 //! I1: `base` is the start of a mapping of `1 + RING_PAGES` pages that lives as long as its `Ring`.
-//! I2: the child of the fork only makes system calls: other threads may have held any lock.
 //! # Sources
 //! perf_event_open(2); the kernel's ends of the edges: `perf_output_put_handle`, `perf_output_begin`.
 
+use crate::aside;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
@@ -25,30 +24,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const RING_PAGES: usize = 128;
 const TYPE_TRACEPOINT: u32 = 2;
-const SAMPLE: u64 = 1 << 1 | 1 << 2 | 1 << 5 | 1 << 6; // thread, time, call chain, number of the event
-const OF_CODE: u64 = SAMPLE | 1 << 12 | 1 << 13; // and registers, top of the stack
+/// Thread, time, number of the event, registers, top of the stack.
+const SAMPLE: u64 = 1 << 1 | 1 << 2 | 1 << 6 | 1 << 12 | 1 << 13;
 /// The stack pointer; on AArch64, before it, the link register.
 const REGISTERS: u64 = if cfg!(target_arch = "x86_64") { 1 << 7 } else { 1 << 30 | 1 << 31 };
 const ABI_64: u64 = 2;
 const DISABLED: u64 = 1;
-const INHERIT: u64 = 1 << 1;
-const ENABLE_ON_EXEC: u64 = 1 << 12;
-const NO_KERNEL_CHAIN: u64 = 1 << 21;
-const NO_USER_CHAIN: u64 = 1 << 22;
 const USE_CLOCK: u64 = 1 << 25;
 const FLAG_CLOEXEC: libc::c_ulong = 1 << 3;
 const SET_OUTPUT: libc::c_ulong = 0x2405;
-const SET_FILTER: libc::c_ulong = 0x4008_2406;
 const EVENT_ID: libc::c_ulong = 0x8008_2407;
 const SET_PROGRAM: libc::c_ulong = 0x4004_2408;
-const QUERY_PROGRAMS: libc::c_ulong = 0xc008_240a;
 
 const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;
 const HEAD_AT: usize = 1024;
 const TAIL_AT: usize = 1032;
-/// Values from here on are markers in a call chain, not addresses.
-const FIRST_MARK: u64 = u64::MAX - 4095;
 
 /// `struct perf_event_attr`: its first 112 bytes, which every kernel since 4.1 knows.
 #[repr(C)]
@@ -76,26 +67,6 @@ struct Attributes {
 }
 const _: () = assert!(size_of::<Attributes>() == 112);
 
-/// Where a point is.
-#[derive(Debug, Clone, Copy)]
-pub enum Place<'a> {
-    /// A tracepoint with this number (see [`crate::tracefs`]).
-    Tracepoint(u64),
-    /// The instruction at this offset in a file.
-    Code(&'a CStr, u64),
-}
-
-/// A point to watch.
-#[derive(Debug, Clone, Copy)]
-pub struct Point<'a> {
-    /// Where it is.
-    pub place: Place<'a>,
-    /// A condition on its fields: only matching events count.
-    pub filter: Option<&'a CStr>,
-    /// Whether to take the user's call chain, by frame pointers.
-    pub chain: bool,
-}
-
 /// An event at a point.
 #[derive(Debug, Clone)]
 pub struct Sample {
@@ -107,9 +78,7 @@ pub struct Sample {
     pub tid: u32,
     /// Its time, on CLOCK_MONOTONIC.
     pub time_ns: u64,
-    /// The user call chain, innermost first; the innermost address is that of the call itself.
-    pub chain: Vec<u64>,
-    /// The thread's registers at an instruction; none at tracepoints and in 32-bit programs.
+    /// The thread's registers; none in 32-bit programs.
     pub registers: Option<Registers>,
 }
 
@@ -149,16 +118,16 @@ struct Ring {
 }
 
 impl Watch {
-    /// Arms `points` for programs that this thread starts from now on, on every CPU.
+    /// Watches the instruction at this offset in a file, as point number 0, on every CPU.
     ///
     /// # Errors
-    /// Those of `perf_event_open`, its filters and `mmap`: usually missing permission.
-    pub fn open(points: &[Point<'_>]) -> io::Result<Self> {
+    /// Those of `perf_event_open` and `mmap`: usually missing permission.
+    pub fn open(path: &CStr, offset: u64) -> io::Result<Self> {
         // SAFETY: a number (L1).
         let cpus = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
         let mut rings = Vec::new();
         for cpu in 0..i32::try_from(cpus).unwrap_or(0) {
-            match Ring::open(points, cpu) {
+            match Ring::open(path, offset, cpu) {
                 Ok(ring) => rings.push(ring),
                 Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {} // This CPU is offline.
                 Err(error) => return Err(error),
@@ -167,14 +136,13 @@ impl Watch {
         Ok(Watch { rings, lost: 0 })
     }
 
-    /// Watches the instruction at this offset in a file as well: at each CPU, as point number `point`.
+    /// Watches the instruction at this offset in a file as well, as point number `point`.
     ///
     /// # Errors
     /// Those of `perf_event_open`.
     pub fn add(&mut self, path: &CStr, offset: u64, point: usize) -> io::Result<()> {
-        let added = Point { place: Place::Code(path, offset), filter: None, chain: false };
         for ring in &mut self.rings {
-            ring.add(&added, point)?;
+            ring.add(path, offset, point)?;
         }
         Ok(())
     }
@@ -186,31 +154,11 @@ impl Watch {
         }
     }
 
-    /// Disarms the points in another process. At the last close of a tracepoint the kernel waits until no CPU can
-    /// still be in it, about thirty milliseconds, which the caller should not wait for. That process has no other
-    /// descriptor, so it keeps no pipe open, and it exits by itself.
+    /// Disarms the points in another process, without waiting for the kernel.
     pub fn close_aside(self) {
         let events = self.rings.iter().flat_map(|ring| &ring.events);
-        let mut kept: Vec<RawFd> = events.map(AsRawFd::as_raw_fd).collect();
-        kept.sort_unstable();
-        // SAFETY: the child only makes system calls (I2).
-        if unsafe { libc::fork() } == 0 {
-            let gaps = std::iter::once(-1).chain(kept.iter().copied());
-            let ends = kept.iter().map(|&fd| fd - 1).chain(std::iter::once(i32::MAX));
-            for (before, last) in gaps.zip(ends).filter(|(before, last)| before < last) {
-                // SAFETY: numbers (L1), of descriptors that the child does not use (I2).
-                unsafe { libc::syscall(libc::SYS_close_range, before + 1, last, 0) };
-            }
-            // SAFETY: runs no handlers (I2).
-            unsafe { libc::_exit(0) };
-        }
-        // The drop closes descriptors that are not the last ones or, if there is no child, does all of it.
-    }
-
-    /// Whether programs of the kernel's virtual machine run at these tracepoints now. Most of them keep the event to
-    /// themselves: other observers of the tracepoint then get no samples.
-    pub fn has_programs(&self) -> bool {
-        self.rings.first().is_some_and(|ring| ring.events.iter().any(has_programs))
+        let descriptors = events.map(AsRawFd::as_raw_fd).collect();
+        aside::close(self, descriptors);
     }
 
     /// The number of samples so far that the rings had no room for.
@@ -220,19 +168,11 @@ impl Watch {
 }
 
 impl Ring {
-    fn open(points: &[Point<'_>], cpu: i32) -> io::Result<Self> {
-        let (mut events, mut ids): (Vec<File>, Vec<(u64, usize)>) = (Vec::new(), Vec::new());
-        for (number, point) in points.iter().enumerate() {
-            let event = open_event(point, cpu)?;
-            if let Some(filter) = point.filter {
-                control(&event, SET_FILTER, filter.as_ptr() as libc::c_ulong)?;
-            }
-            ids.push((id_of(&event)?, number));
-            events.push(event);
-        }
+    fn open(path: &CStr, offset: u64, cpu: i32) -> io::Result<Self> {
+        let event = open_event(path, offset, cpu)?;
+        let ids = vec![(id_of(&event)?, 0)];
         // SAFETY: a number (L1).
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
-        let fd = events.first().map_or(-1, AsRawFd::as_raw_fd);
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping (L3).
         let base = unsafe {
@@ -241,7 +181,7 @@ impl Ring {
                 page * (1 + RING_PAGES),
                 protection,
                 libc::MAP_SHARED,
-                fd,
+                event.as_raw_fd(),
                 0,
             )
         };
@@ -249,15 +189,12 @@ impl Ring {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::Other)?;
-        for event in events.iter().skip(1) {
-            // Only an event with a mapping can receive the others' output.
-            control(event, SET_OUTPUT, fd as libc::c_ulong)?;
-        }
-        Ok(Ring { base, page, events, ids, cpu })
+        Ok(Ring { base, page, events: vec![event], ids, cpu })
     }
 
-    fn add(&mut self, point: &Point<'_>, number: usize) -> io::Result<()> {
-        let event = open_event(point, self.cpu)?;
+    fn add(&mut self, path: &CStr, offset: u64, number: usize) -> io::Result<()> {
+        let event = open_event(path, offset, self.cpu)?;
+        // Only an event with a mapping can receive the others' output.
         let fd = self.events.first().map_or(-1, AsRawFd::as_raw_fd);
         self.ids.push((id_of(&event)?, number));
         control(&event, SET_OUTPUT, fd as libc::c_ulong)?;
@@ -351,34 +288,25 @@ fn type_of_probes() -> io::Result<u32> {
     text.trim().parse().map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
-fn open_event(point: &Point<'_>, cpu: i32) -> io::Result<File> {
-    let chain = if point.chain { NO_KERNEL_CHAIN } else { NO_KERNEL_CHAIN | NO_USER_CHAIN };
-    let (kind, config, path, offset) = match point.place {
-        Place::Tracepoint(number) => (TYPE_TRACEPOINT, number, 0, 0),
-        Place::Code(path, offset) => (type_of_probes()?, 0, path.as_ptr() as u64, offset),
-    };
-    // A probe cannot be inherited: the kernel would look for its path in the memory of the thread that forks, and
-    // refuse the fork.
-    let is_probe = kind != TYPE_TRACEPOINT;
-    let (scope, of) = if is_probe { (0, -1) } else { (DISABLED | INHERIT | ENABLE_ON_EXEC, 0) };
-    let (sample_regs_user, sample_stack_user) = if is_probe { (REGISTERS, 8) } else { (0, 0) };
+fn open_event(path: &CStr, offset: u64, cpu: i32) -> io::Result<File> {
+    // It is of all processes: one that is inherited, the kernel would look for in the memory of the thread that forks,
+    // and refuse the fork.
     let attributes = Attributes {
-        kind,
+        kind: type_of_probes()?,
         size: size_of::<Attributes>() as u32,
-        config,
-        config_1: path,
+        config_1: path.as_ptr() as u64,
         config_2: offset,
         sample_period: 1,
-        sample_type: if is_probe { OF_CODE } else { SAMPLE },
-        sample_regs_user,
-        sample_stack_user,
-        flags: scope | USE_CLOCK | chain,
+        sample_type: SAMPLE,
+        sample_regs_user: REGISTERS,
+        sample_stack_user: 8,
+        flags: USE_CLOCK,
         clock: libc::CLOCK_MONOTONIC,
         ..Attributes::default()
     };
     // SAFETY: `attributes` has the size that it states (L2), and a path in it ends in NUL (L7).
     let fd =
-        unsafe { libc::syscall(libc::SYS_perf_event_open, &attributes, of, cpu, -1, FLAG_CLOEXEC) };
+        unsafe { libc::syscall(libc::SYS_perf_event_open, &attributes, -1, cpu, -1, FLAG_CLOEXEC) };
     match RawFd::try_from(fd) {
         // SAFETY: a new descriptor (L4).
         Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
@@ -423,12 +351,6 @@ pub(crate) fn set_program(event: &File, program: RawFd) -> io::Result<()> {
     control(event, SET_PROGRAM, program as libc::c_ulong)
 }
 
-/// Whether programs of the kernel's virtual machine run at the event's tracepoint, of any process.
-fn has_programs(event: &File) -> bool {
-    let mut query = [0u32; 2]; // `struct perf_event_query_bpf`: room for none of their numbers; how many there are.
-    control(event, QUERY_PROGRAMS, query.as_mut_ptr() as libc::c_ulong).is_ok() && query[1] > 0
-}
-
 fn control(event: &File, request: libc::c_ulong, argument: libc::c_ulong) -> io::Result<()> {
     // SAFETY: the requests that are made take a descriptor (L1), a string (L7) or room for a number (L2).
     match unsafe { libc::ioctl(event.as_raw_fd(), request as _, argument) } {
@@ -439,20 +361,13 @@ fn control(event: &File, request: libc::c_ulong, argument: libc::c_ulong) -> io:
 
 /// A record with the fields of [`SAMPLE`].
 fn sample(body: &[u8], ids: &[(u64, usize)]) -> Option<Sample> {
-    let links = usize::try_from(number(body, 24, 8)).ok()?;
-    let end = 32_usize.checked_add(links.checked_mul(8)?)?;
-    body.get(..end)?;
-    let chain = (0..links)
-        .map(|link| number(body, 32 + link * 8, 8))
-        .filter(|&address| address < FIRST_MARK);
     let id = number(body, 16, 8);
     Some(Sample {
         point: ids.iter().find(|known| known.0 == id)?.1,
-        registers: registers(body.get(end..)?),
+        registers: registers(body.get(24..)?),
         pid: number(body, 0, 4) as u32,
         tid: number(body, 4, 4) as u32,
         time_ns: number(body, 8, 8),
-        chain: chain.collect(),
     })
 }
 

@@ -24,7 +24,7 @@ use uncontended_decide::Failure;
 use uncontended_figures::text::closest;
 use uncontended_report::facts::{SpanFact, SpanFacts};
 use uncontended_report::run::SpanKind;
-use uncontended_sys::perf::{Place, Point, Registers, Sample, Watch};
+use uncontended_sys::perf::{Registers, Sample, Watch};
 
 /// Most spans that are kept.
 const MOST: usize = 20_000;
@@ -68,8 +68,7 @@ impl SpanWatch {
         let place = offset_of(function, program)?;
         let path = CString::new(program.as_os_str().as_bytes())
             .map_err(|_| Failure::new("the program's path has a NUL byte in it", ""))?;
-        let point = Point { place: Place::Code(&path, place), filter: None, chain: false };
-        let watch = Watch::open(&[point]).map_err(|error| {
+        let watch = Watch::open(&path, place).map_err(|error| {
             let text = format!("--span cannot watch `{function}`: {error}");
             Failure::new(text, "it needs root, and a kernel with uprobes")
         })?;
@@ -175,8 +174,7 @@ fn cost_ns() -> Option<u64> {
     let address = watched as extern "C" fn(u64) -> u64 as usize as u64;
     let (path, offset) = mappings(pid).iter().find_map(|mapping| mapping.place(address))?;
     let path = CString::new(path).ok()?;
-    let point = Point { place: Place::Code(&path, offset), filter: None, chain: false };
-    let mut watch = Watch::open(&[point]).ok()?;
+    let mut watch = Watch::open(&path, offset).ok()?;
     let begun = Instant::now();
     let sum = (0..CALLS).fold(0, |sum, _| watched(sum));
     let took = begun.elapsed();

@@ -85,7 +85,10 @@ impl Watches {
 
     /// What was seen from outside, if that was the way. It is not watched any more.
     pub(crate) fn outside(&mut self) -> Option<Seen> {
-        self.outside.take().map(|mut outside| outside.finish())
+        let mut outside = self.outside.take()?;
+        let seen = outside.finish();
+        outside.close();
+        Some(seen)
     }
 
     /// Whether the program is watched from outside.

@@ -42,9 +42,6 @@ const NOT_WAITED_FOR: &str =
 const NEEDS_ROOT: &str =
     "How much of all futex waiting the rows cover could not be measured: that needs root.";
 
-const DISTURBED: &str = "How much of all futex waiting the rows cover could not be measured: meanwhile a BPF program (of unc \
-    attach, bcc or bpftrace, say) ran at the kernel's futex calls, and such a program can keep them from others.";
-
 /// The waiting that the observer knows of each thread (by process and thread): at locks, for other threads' ends, and
 /// unfinished waits.
 pub(super) type Accounted = HashMap<(u32, u32), u64>;
@@ -119,15 +116,11 @@ pub(super) fn coverage(
     unseen.extend(unnamed(processes, &gaps.symbols_mismatch));
     unseen.extend(scripts(record, processes));
     unseen.extend(facts.openmp_unseen.then(|| OPENMP.to_owned()));
-    let futex = facts.futex.as_ref().filter(|futex| !futex.disturbed);
+    let futex = facts.futex.as_ref();
     let share = match futex {
         Some(futex) => {
             unseen.extend(futex_gaps(futex));
             share_unaccounted(futex, &accounted(record, facts.wall_ns))
-        }
-        None if facts.futex.is_some() => {
-            unseen.push(DISTURBED.into());
-            None
         }
         None => {
             unseen.extend((!from_kernel && !is_too_late(facts)).then(|| NEEDS_ROOT.into()));
@@ -249,8 +242,8 @@ fn kernel_gaps(processes: &[Process]) -> Option<String> {
 }
 
 fn futex_gaps(futex: &FutexFacts) -> Option<String> {
-    let text =
-        "futex events came too fast to follow; the share of unseen waiting is a lower bound.";
+    let text = "threads, processes or futex calls were left out of the kernel's sum of futex waiting, for lack of \
+        room or time; the share of unseen waiting is a lower bound.";
     (futex.lost > 0).then(|| format!("{} {text}", futex.lost))
 }
 
