@@ -35,7 +35,7 @@ const LONGEST: usize = 8;
 const MOST: usize = 1_000_000;
 
 /// What may be to blame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Code {
     /// Holds of a row, with a stack.
     Hold(usize, u32),
@@ -261,6 +261,19 @@ fn shares(
     (shares, delays)
 }
 
+/// The same times, each once: several locks may have been waited for meanwhile.
+fn joined(mut delays: Vec<Delayed>) -> Vec<Delayed> {
+    delays.sort_unstable();
+    delays.dedup_by(|next, last| {
+        let is_met = (next.0, next.1) == (last.0, last.1) && next.2.0 <= last.2.1;
+        if is_met {
+            last.2.1 = last.2.1.max(next.2.1);
+        }
+        is_met
+    });
+    delays
+}
+
 /// What is to be blamed on code of one line.
 struct Target {
     /// That of the first stack.
@@ -288,6 +301,7 @@ struct Names<'a, 's> {
     sites: &'a Sites,
     stacks: &'a mut Stacks<'s>,
     ends: HashMap<usize, Option<Frame>>,
+    lines: HashMap<Code, Line>,
 }
 
 impl Names<'_, '_> {
@@ -311,13 +325,18 @@ impl Names<'_, '_> {
     }
 
     fn line(&mut self, code: Code) -> Line {
+        if let Some(line) = self.lines.get(&code) {
+            return line.clone();
+        }
         let site = match code {
             Code::Hold(_, stack) | Code::Wake(_, stack) => {
                 self.sites.line(code.kind(), stack, self.stacks)
             }
             Code::End(thread) => self.end(thread).as_ref().map(line),
         };
-        (code.kind(), site)
+        let line = (code.kind(), site);
+        self.lines.insert(code, line.clone());
+        line
     }
 }
 
@@ -332,7 +351,8 @@ pub(super) fn follow(
     let mut chains = Chains { meanwhile, rows, writers: writers(rows), left: MOST };
     let roots = roots(rows, meanwhile, passes, &chains);
     let (shares, delays) = shares(&roots, &meanwhile.waiting, &mut chains);
-    let mut names = Names { record, image, sites, stacks, ends: HashMap::new() };
+    let mut names =
+        Names { record, image, sites, stacks, ends: HashMap::new(), lines: HashMap::new() };
     // Several stacks may be of one line of code.
     let mut by_line: BTreeMap<(usize, Line), BTreeMap<Option<Line>, Target>> = BTreeMap::new();
     for ((row, Source { code, is_direct }), to) in shares {
@@ -357,7 +377,7 @@ pub(super) fn follow(
         let passed_on: Vec<PassedOn> = passed_on.collect();
         pass_on(&mut rows.locks[row], &mut rows.followed[row], &line, passed_on);
     }
-    let delays = delays.into_iter().filter_map(|(thread, code, at)| {
+    let delays = joined(delays).into_iter().filter_map(|(thread, code, at)| {
         let (_, line) = names.line(code);
         (line.is_some() || code.row().is_some()).then_some(Delay { thread, at, line })
     });
