@@ -337,6 +337,23 @@ fn the_head_of_a_convoy_is_to_blame() {
     }
 }
 
+/// Also where it holds no lock, or only one of the two locks is made of futexes.
+#[test]
+fn the_head_of_a_chain_is_who_ends_the_holders_wait() {
+    for mode in ["condition", "barrier", "semaphore", "join"] {
+        check_with("blame_chain_condition", &[mode], 0);
+    }
+    for mode in ["mutex", "futex"] {
+        check_with("blame_chain_mixed", &[mode], 0);
+    }
+}
+
+/// A holder that waits for what does not come is to blame itself.
+#[test]
+fn a_holder_whose_time_runs_out_keeps_the_blame() {
+    check_with("blame_chain_condition", &["timeout"], 0);
+}
+
 /// A hold in which waits run out is one hold, of its whole length, whether or not a thread waits for it to the end.
 #[test]
 fn waits_that_run_out_in_one_hold_count_one() {

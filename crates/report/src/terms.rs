@@ -15,11 +15,11 @@ pub const TERMS: &[Group] = &[
         &[
             (
                 "gain (est.)",
-                "an estimate: by how much the run would be shorter if this code had held its locks for no time whenever a thread waited for that (with --all-holds: and whenever it held them for long), all threads worked for as long as they did, and locks served first come, first served; holds half as long gain at least half of that, and at most the lesser of that and half of 'on path'; a change can gain more or less; ≤: a bound, since the threads may meet at another lock next; shown if the run ended by itself",
+                "an estimate: by how much the run would be shorter if this code had held its locks for no time whenever a thread waited for that (with --all-holds: and whenever it held them for long), or, if it delays a lock, had done in no time what the holder waited for, all threads worked for as long as they did, and locks served first come, first served; holds half as long gain at least half of that, and at most the lesser of that and half of 'on path'; a change can gain more or less; ≤: a bound, since the threads may meet at another lock next; shown if the run ended by itself",
             ),
             (
                 "on path",
-                "how much of that path was in these holds: from the end of the run back through each thread until it had waited, on in the thread that ended the wait, and from a wait for a lock back in the one that waited",
+                "how much of that path was in these holds, or in what a holder waited for: from the end of the run back through each thread until it had waited, on in the thread that ended the wait, and from a wait for a lock back in the one that waited",
             ),
             ("share", "its share of all waiting at contended locks and gates"),
             ("total", "the waiting that it caused, summed over the threads that waited"),

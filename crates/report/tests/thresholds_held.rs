@@ -283,8 +283,8 @@ fn holders_that_wait_themselves() {
         let more = Blamed { passed_on_ns: 10 * MS, ..blamed("other", 100 * MS, 0.1) };
         vec![Blamed { passed_on_ns, ..blamed("convoy", 900 * MS, 0.9) }, more]
     };
-    let words = "for 50.0 % of the 1.00 s that threads waited, its holder waited for another lock (mostly in convoy sort.c:3301): \
-                 see which code the culprits name; or let go of this lock before waiting for the other";
+    let words = "for 50.0 % of the 1.00 s that threads waited, its holder waited for another thread (mostly in convoy sort.c:3301): \
+                 see which code the culprits name; or let go of this lock before waiting for that";
     let of_its_own = ["do less while holding it", "mostly one thread held it"];
     for class in [Class::Gate, Class::Contention] {
         row.class = class;
@@ -293,13 +293,13 @@ fn holders_that_wait_themselves() {
         let figures = [("passed_on_ns", 500e6), ("passed_on_share", 0.5), ("total_wait_ns", 1e9)];
         rests_on(&row, words, &figures);
         row.held_by = held_by(490 * MS - 1);
-        assert!(!says(&row, "waited for another lock"));
+        assert!(!says(&row, "waited for another thread"));
         assert!(of_its_own.iter().any(|words| says(&row, words)));
     }
     // Not much of the threads' time.
     row.held_by = held_by(40 * MS);
     row.wait_ns = times(&[10 * MS; 4]);
-    assert!(!says(&row, "waited for another lock"));
+    assert!(!says(&row, "waited for another thread"));
 }
 
 /// The same for waits of every kind, which the log has: from half of the waiting on they are what the finding is about,

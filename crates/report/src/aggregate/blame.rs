@@ -303,25 +303,43 @@ pub(super) fn add_unfinished(
     *followed = merged(std::mem::take(followed));
 }
 
-/// Passes on parts of what the code on `line` is to blame for, each a share of it; `followed` is the row's code after
-/// chains.
+/// What some code did, or what is to be blamed for it, and the line.
+pub(super) type Line = (BlamedKind, Option<Frame>);
+
+/// A part of the waiting that other code is to blame for.
+pub(super) struct PassedOn {
+    /// The other code, with the longest part of one hold.
+    pub(super) to: Blamed,
+    /// Which share it is of what is blamed on the code that passes it on.
+    pub(super) share: f64,
+    /// The part of that for the code's own holds or wakeups: the rest it had from another chain.
+    pub(super) direct: f64,
+}
+
+/// Passes on parts of what the code on a line is to blame for; `followed` is the row's code after chains.
 pub(super) fn pass_on(
     lock: &mut Lock,
     followed: &mut Vec<Blamed>,
-    line_of: Option<&Frame>,
-    parts: Vec<(Blamed, f64)>,
+    of: &Line,
+    parts: Vec<PassedOn>,
 ) {
-    let is_it = |piece: &&mut Blamed| piece.site.as_ref().map(line).as_ref() == line_of;
+    let is_it = |piece: &&mut Blamed| {
+        piece.kind == of.0 && piece.site.as_ref().map(line).as_ref() == of.1.as_ref()
+    };
     let Some(own) = followed.iter_mut().find(is_it) else { return };
-    let (all_ns, waits) = (own.wait_ns, own.waits);
-    let mut passed_on = Vec::new();
-    for (piece, share) in parts {
-        let wait_ns = ((all_ns as f64 * share) as u64).min(own.wait_ns);
+    let Blamed { wait_ns: all_ns, waits, holds, longest_ns, .. } = *own;
+    let (mut passed_on, mut direct_ns) = (Vec::new(), 0u64);
+    for PassedOn { to, share, direct } in parts {
+        let part = |share: f64| (all_ns as f64 * share) as u64;
+        let wait_ns = part(share).min(own.wait_ns);
         own.wait_ns -= wait_ns;
-        passed_on.push(Blamed { wait_ns, waits, longest_ns: own.longest_ns, ..piece });
+        direct_ns = direct_ns.saturating_add(part(direct).min(wait_ns));
+        let holds = if to.kind == BlamedKind::Hold { holds.max(1) } else { 0 };
+        let longest_ns = to.longest_ns.min(longest_ns);
+        passed_on.push(Blamed { wait_ns, waits, holds, longest_ns, ..to });
     }
-    let passed_on_ns = all_ns - own.wait_ns;
-    if let Some(direct) = lock.ended_by.iter_mut().find(is_it) {
+    if let Some(direct) = lock.held_by.iter_mut().chain(&mut lock.ended_by).find(is_it) {
+        let passed_on_ns = direct.passed_on_ns.saturating_add(direct_ns);
         direct.passed_on_ns = passed_on_ns.min(direct.wait_ns);
     }
     followed.extend(passed_on);

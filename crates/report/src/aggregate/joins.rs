@@ -59,14 +59,22 @@ impl Of<'_> {
         recorded.or_else(sampled).unwrap_or_default()
     }
 
-    /// The code that it ran: what its stacks show or, if they do not, what it began with, unless that only runs what it
-    /// is given.
+    /// The code that it ran.
     fn body(&self, record: &Record<'_>, stacks: &mut Stacks<'_>) -> Option<Frame> {
-        let thread = self.thread?;
-        let began_in = |stacks: &mut Stacks<'_>| stacks.frames(thread.began_in).pop();
-        let shown = body(record, thread, stacks);
-        shown.or_else(|| began_in(stacks).filter(|frame| !stacks.skipped.contains(frame)))
+        ran(record, self.thread?, stacks)
     }
+}
+
+/// The code that a thread ran: what its stacks show or, if they do not, what it began with, unless that only runs what
+/// it is given.
+pub(super) fn ran(
+    record: &Record<'_>,
+    thread: &ThreadRecord,
+    stacks: &mut Stacks<'_>,
+) -> Option<Frame> {
+    let began_in = |stacks: &mut Stacks<'_>| stacks.frames(thread.began_in).pop();
+    let shown = body(record, thread, stacks);
+    shown.or_else(|| began_in(stacks).filter(|frame| !stacks.skipped.contains(frame)))
 }
 
 /// The outermost code of the thread's own that its recorded stacks show: inside what started it. Stacks that were cut

@@ -5,6 +5,7 @@
 //! trace gives exactly the report that its run gave. Each address is named once.
 
 mod blame;
+mod chains;
 mod classify;
 mod coverage;
 mod deadlocks;
@@ -15,6 +16,7 @@ mod joined;
 mod joins;
 mod keeper;
 mod locks;
+mod meanwhile;
 mod nature;
 mod order;
 mod outside;
@@ -52,6 +54,7 @@ use coverage::Gaps;
 use deadlocks::Waits;
 use joined::Joined;
 use locks::Rows;
+use meanwhile::Meanwhile;
 use path::Logs;
 use stacks::Stacks;
 use std::collections::{HashMap, HashSet};
@@ -202,9 +205,11 @@ fn parts(
     let wall_ns = facts.wall_ns;
     let mut rows = locks::rows(record, image, wall_ns, (sites, joined), stacks);
     let logs = Logs::new(record, image, &rows.units);
-    let passes = passes::follow(image, &logs, &mut rows, sites, stacks);
-    holders::add((record, image), &logs, &passes, &mut rows, stacks);
-    let path = path::known(record, image, (&logs, &rows), sites, stacks);
+    let meanwhile = Meanwhile::new(image, &logs);
+    let passes = passes::passes(image, &logs, &rows);
+    let delays = chains::follow((record, image), (&meanwhile, &passes), &mut rows, sites, stacks);
+    holders::add(record, &meanwhile, &passes, &mut rows, stacks);
+    let path = path::known((record, image), (&logs, &rows), &delays, sites, stacks);
     let mut deadlocks = Vec::new();
     if let Some(waits) = Waits::of(record, image, &rows.units) {
         hung::add(record, image, wall_ns, &waits, &mut rows, stacks);

@@ -6,6 +6,7 @@
 //! from any change; its culprits are ordered by waiting.
 
 use super::blame::Sites;
+use super::chains::Delay;
 use super::locks::Rows;
 use super::passes::is_passed;
 use super::rivals::Rivals;
@@ -53,9 +54,9 @@ pub(super) struct Known {
 
 /// The history of `image`, with its path if it ended by itself.
 pub(super) fn known(
-    record: &Record<'_>,
-    image: &ProcessRecord,
+    (record, image): (&Record<'_>, &ProcessRecord),
     (logs, rows): (&Logs<'_>, &Rows),
+    delays: &[Delay],
     sites: &Sites,
     stacks: &mut Stacks<'_>,
 ) -> Known {
@@ -85,6 +86,7 @@ pub(super) fn known(
         }
     }
     let mut codes = HashMap::new();
+    add_delays(&mut history, delays, &mut codes, logs);
     let held = Holds { logs, rows }.add(&mut history, &mut codes, (sites, stacks));
     let last = last.map(|last| history.before_told(last));
     let mut alone = history.clone();
@@ -95,6 +97,21 @@ pub(super) fn known(
     let first_ns = images.map(|image| record.ns_at(image.start_ticks)).min().unwrap_or(0);
     let rivals = last.map(|_| Rivals::new(record, image, rows)).unwrap_or_default();
     Known { pid: image.pid, first_ns, tids, history, alone, held, last, steps, codes, rivals }
+}
+
+/// Adds what threads did while a holder waited for it, as if it were holds: without it, the holder would have gone on.
+fn add_delays(
+    history: &mut History,
+    delays: &[Delay],
+    codes: &mut HashMap<Code, usize>,
+    logs: &Logs<'_>,
+) {
+    for Delay { thread, at, line } in delays {
+        let fresh = codes.len();
+        let code = *codes.entry((BlamedKind::Wake, line.clone())).or_insert(fresh);
+        let (from, to) = (logs.ns(at.0), logs.ns(at.1));
+        history.threads[*thread].holds.push((code, from, to));
+    }
 }
 
 /// The logs of a process's threads.
@@ -434,13 +451,13 @@ impl Known {
     /// What a culprit is in this process; none if it is not its.
     pub(super) fn of(&self, culprit: &Blamed, locks: &[Lock]) -> Option<Of> {
         let rows = rows_of(culprit, locks);
-        let code = || self.codes.get(&(culprit.kind, culprit.site.as_ref().map(line)));
+        let code = || self.codes.get(&(culprit.kind, culprit.site.as_ref().map(line))).copied();
         match culprit.kind {
             _ if rows.is_empty() => None,
             BlamedKind::Idle => Some(Of::Handover(rows)),
-            BlamedKind::Hold | BlamedKind::Wake => {
-                Some(Of::Code(code().copied().unwrap_or(usize::MAX)))
-            }
+            BlamedKind::Hold => Some(Of::Code(code().unwrap_or(usize::MAX))),
+            // Without a wakeup in the logs, nothing is known of the time before.
+            BlamedKind::Wake => code().map(Of::Code),
         }
     }
 

@@ -1,8 +1,8 @@
 //! The rule about locks whose holders wait themselves: less work under them would change nothing.
 //!
 //! # Contract
-//! What filled the holds that others waited for is known as far as the holder was in a wait that was seen: for another
-//! lock's holder (`passed_on_ns`), or, of the holds in the log, for anything (`holders_waited`). Whether a holder ran
+//! What filled the holds that others waited for is known as far as the holder was in a wait that was seen: one that
+//! another thread ended (`passed_on_ns`), or, of the holds in the log, any (`holders_waited`). Whether a holder ran
 //! or slept in the rest is not known, and no sentence says so.
 
 use super::Subject;
@@ -25,15 +25,19 @@ fn passed_on_ns(lock: &Lock) -> u64 {
     lock.held_by.iter().map(|by| by.passed_on_ns).fold(0, u64::saturating_add)
 }
 
-/// The share of the waiting during which the holder waited for another lock's holder.
+/// The share of the waiting during which the holder waited for another thread.
 fn passed_on_share(subject: &Subject) -> f64 {
     (passed_on_ns(subject.lock) as f64 / subject.waited_ns().max(1) as f64).min(1.0)
 }
 
-/// What the log says of it, if it says more.
+/// The log may say this much less: it has other holds than those that the shares are of.
+const NEAR: f64 = 0.01;
+
+/// What the log says of it, if it says as much: it also says what the wait was for.
 fn logged<'a>(subject: &Subject<'a>) -> Option<&'a HoldersWaited> {
     let logged = subject.lock.holders_waited.as_ref();
-    logged.filter(|logged| !logged.on.is_empty() && logged.share() >= passed_on_share(subject))
+    let least = passed_on_share(subject) - NEAR;
+    logged.filter(|logged| !logged.on.is_empty() && logged.share() >= least)
 }
 
 /// The share of a lock's waiting during which its holder was in a wait of its own.
@@ -102,8 +106,8 @@ pub(super) fn passed_on(subject: &Subject) -> Option<Said> {
             let first = by.iter().max_by_key(|by| by.passed_on_ns)?;
             let holder = blamed(first).unwrap_or_else(|| "unknown code".to_owned());
             (
-                format!("its holder waited for another lock (mostly in {holder})"),
-                ": see which code the culprits name; or let go of this lock before waiting for the other",
+                format!("its holder waited for another thread (mostly in {holder})"),
+                ": see which code the culprits name; or let go of this lock before waiting for that",
             )
         }
     };

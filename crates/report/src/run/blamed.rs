@@ -35,7 +35,7 @@ impl Blame {
 pub enum BlamedKind {
     /// A thread held the lock.
     Hold,
-    /// Another thread's wakeup ended the wait.
+    /// Another thread's wakeup ended the wait: the waiter's or, in `culprits`, that of the holder it waited for.
     Wake,
     /// The lock was free.
     Idle,
@@ -70,8 +70,8 @@ pub struct Blamed {
     pub holds: u64,
     /// The longest of them; of the idle intervals, if the lock was free.
     pub longest_ns: u64,
-    /// The part of `wait_ns` during which the holder itself waited for another lock's holder. In `culprits`, it is in
-    /// the other holder's entry instead, and this is 0.
+    /// The part of `wait_ns` during which the holder itself waited for another thread. In `culprits`, it is in the
+    /// entry of that thread's code instead, and this is 0.
     #[serde(default)]
     pub passed_on_ns: u64,
     /// The part of `wait_ns` of threads that a signal woke while it held the lock.

@@ -284,12 +284,18 @@ fn about_gains(report: &RunReport) -> String {
             rows_of(report, next)
         ),
     };
+    let delays = match shown(report).any(|culprit| is_delay(report, culprit)) {
+        true => {
+            " Of code that delays a holder, the time until the holder could go on counts as a hold."
+        }
+        false => "",
+    };
     let unseen = open(report).filter(|&share| share >= OPEN);
     let unseen =
         unseen.map(|share| format!(" For {} of the run, {NOT_KNOWN}.", figures::percent(share)));
     format!(
         "Gains are estimates: what the run would be shorter by if the holds that threads waited for took no time, and \
-         locks served first come, first served.{bound}{not_recorded} A run of fixed length gains nothing.{}",
+         locks served first come, first served.{delays}{bound}{not_recorded} A run of fixed length gains nothing.{}",
         unseen.unwrap_or_default()
     )
 }
@@ -412,13 +418,7 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
     let what = match culprit.kind {
         BlamedKind::Hold if has_died(culprit) => does(report, culprit, "died holding {}"),
         BlamedKind::Hold => does(report, culprit, "holds {}"),
-        BlamedKind::Wake if lock.is_some_and(Lock::is_given_back) => {
-            does(report, culprit, "releases {}")
-        }
-        BlamedKind::Wake if lock.is_some_and(|lock| lock.kind == Kind::Barrier) => {
-            format!("arrives last at {locks}")
-        }
-        BlamedKind::Wake => does(report, culprit, "passes {} on"),
+        BlamedKind::Wake => does(report, culprit, wakes(own_rows(report, culprit).next())),
         BlamedKind::Idle => match culprit.cause.or(lock.map(cause)).unwrap_or(IdleCause::Unknown) {
             IdleCause::NotWoken => format!("{locks} stood idle: woken late"),
             IdleCause::NotScheduled => format!("{locks} stood idle: no CPU"),
@@ -441,13 +441,33 @@ fn has_died(culprit: &Blamed) -> bool {
     culprit.died_ns > culprit.wait_ns / 2
 }
 
+/// What a wakeup does to the first of its rows.
+fn wakes(first: Option<&Lock>) -> &'static str {
+    match first {
+        Some(lock) if lock.is_given_back() => "releases {}",
+        Some(lock) if lock.kind == Kind::Barrier => "arrives last at {}",
+        _ => "passes {} on",
+    }
+}
+
+/// Those of a culprit's rows that its code held, or whose waiters it woke: at the others, it delayed their holders.
+fn own_rows<'r>(report: &'r RunReport, culprit: &'r Blamed) -> impl Iterator<Item = &'r Lock> {
+    let site = culprit.site.as_ref().map(line);
+    let is_site = move |by: &Blamed| by.kind == culprit.kind && by.site.as_ref().map(line) == site;
+    let locks = report.processes.iter().flat_map(|process| &process.locks);
+    let locks = locks.filter(|lock| culprit.locks.contains(&lock.id));
+    locks.filter(move |lock| lock.held_by.iter().chain(&lock.ended_by).any(&is_site))
+}
+
+/// Whether the code ended a wait of a holder, and so delayed a lock that it did not have.
+fn is_delay(report: &RunReport, culprit: &Blamed) -> bool {
+    let own = own_rows(report, culprit).count();
+    culprit.kind == BlamedKind::Wake && own < culprit.locks.len()
+}
+
 /// What it does to its rows, and those whose holders waited for it meanwhile.
 fn does(report: &RunReport, culprit: &Blamed, to_rows: &str) -> String {
-    let site = culprit.site.as_ref().map(line);
-    let is_site = |by: &Blamed| by.kind == culprit.kind && by.site.as_ref().map(line) == site;
-    let locks = report.processes.iter().flat_map(|process| &process.locks);
-    let is_its = |lock: &&Lock| lock.held_by.iter().chain(&lock.ended_by).any(is_site);
-    let of_site: HashSet<u64> = locks.filter(is_its).map(|lock| lock.id).collect();
+    let of_site: HashSet<u64> = own_rows(report, culprit).map(|lock| lock.id).collect();
     let (own, delayed): (Vec<u64>, Vec<u64>) =
         culprit.locks.iter().partition(|&id| of_site.contains(id));
     let own = rows::labels(report, &own);
