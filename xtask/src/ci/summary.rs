@@ -11,7 +11,7 @@ const LAST: usize = 15;
 /// How many lines belong to a telling one.
 const BEHIND: usize = 6;
 /// How many of the longest steps are named.
-const LONGEST: usize = 8;
+const LONGEST: usize = 24;
 
 /// A step that was reached.
 #[derive(Debug)]

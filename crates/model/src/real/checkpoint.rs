@@ -23,7 +23,7 @@ const PERIOD: Duration = Duration::from_millis(200);
 /// The signature at the start of a checkpoint.
 const OURS: &str = "uncontended-checkpoint-3 ";
 
-impl<T: Ord + 'static> Exploration<T> {
+impl Exploration {
     /// What must be equal to resume a search, apart from the executable: the place, and all bounds.
     fn bounds_noted(&self) -> String {
         let b = &self.bounds;

@@ -6,6 +6,7 @@ use super::graph::Graph;
 use super::growth::Growth;
 use super::jobs::Shared;
 use super::memory::Memory;
+use super::results::Code;
 use super::runtime::Run;
 use super::schedule::{self, Step};
 use super::turns::{self, Turns};
@@ -13,7 +14,6 @@ use super::verdict::{
     Bound, Diverged, Failure, Misfit, Report, Sampled, Verdict, Violation, hidden,
 };
 use super::{panics, shrink, symmetry, trace};
-use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -28,20 +28,21 @@ pub(super) enum Stepped {
 }
 
 /// How a run ended, from the view of the search.
-pub(super) enum Ended<T> {
-    /// It ended normally, with what the code returned if all threads ended.
-    Whole(Option<Rc<T>>),
+pub(super) enum Ended {
+    /// It ended normally, with the number of what the code returned if it has ended.
+    Whole(Option<usize>),
     Cut(Bound),
     /// The search ends with this: a violation, or a bound beyond which nothing can be said.
     Over(Box<Report>),
 }
 
-pub(super) struct Exploration<T> {
+pub(super) struct Exploration {
     pub(super) bounds: Explorer,
     pub(super) name: String,
     pub(super) run: Rc<Run>,
-    body: Rc<dyn Fn() -> T>,
-    pub(super) outcomes: BTreeMap<Rc<T>, u64>,
+    code: Code,
+    /// How many executions returned the result of each number.
+    pub(super) outcomes: BTreeMap<usize, u64>,
     pub(super) executions: u64,
     pub(super) blocked: u64,
     /// Runs abandoned at a bound.
@@ -56,7 +57,7 @@ pub(super) struct Exploration<T> {
     pub(super) out_of_time: u64,
     /// The first execution that was run again and the newest one, with their results. Both are run again at the end, to
     /// find code that depends on hidden state.
-    pub(super) samples: Vec<(Graph, Option<Rc<T>>)>,
+    pub(super) samples: Vec<(Graph, Option<usize>)>,
     rerun: u64,
     /// Runs in which something could have failed or woken spuriously, but was not allowed to.
     pub(super) unspurious: u64,
@@ -68,7 +69,7 @@ pub(super) struct Exploration<T> {
     pub(super) bound: Option<Bound>,
     bound_before: Option<Bound>,
     /// The last run, if it is not run again for another reason.
-    last: Option<(Graph, Option<Rc<T>>)>,
+    last: Option<(Graph, Option<usize>)>,
     /// The processes that share the search.
     pub(super) shared: Option<Rc<Shared>>,
     /// The fingerprint of the first run, if it is to be recorded.
@@ -90,24 +91,19 @@ pub(super) struct Exploration<T> {
     pub(super) looping: Option<String>,
 }
 
-impl<T: Ord + 'static> Exploration<T> {
-    pub(super) fn new(
-        bounds: &Explorer,
-        name: String,
-        body: impl Fn() -> T + 'static,
-    ) -> Exploration<T> {
+impl Exploration {
+    pub(super) fn new(bounds: &Explorer, name: String, code: Code) -> Exploration {
         let limits = bounds.limits();
         let mut growth = Growth::new(bounds.memory);
         growth.turns = bounds.turns;
         growth.symmetry = bounds.symmetry && bounds.turns.is_none() && bounds.sampling.is_none();
         let run = Run::new(Core::new(growth, limits));
-        let (outcomes, body) = (BTreeMap::new(), Rc::new(body));
         Exploration {
             bounds: bounds.clone(),
             name,
             run,
-            body,
-            outcomes,
+            code,
+            outcomes: BTreeMap::new(),
             executions: 0,
             blocked: 0,
             cut: 0,
@@ -210,8 +206,8 @@ impl<T: Ord + 'static> Exploration<T> {
     }
 
     /// Runs `graph` and what follows from it, and records the run.
-    pub(super) fn run_one(&mut self, graph: Graph) -> Result<Ended<T>, Diverged> {
-        let result = self.execute_patiently(graph).map(Rc::new);
+    pub(super) fn run_one(&mut self, graph: Graph) -> Result<Ended, Diverged> {
+        let result = self.execute_patiently(graph);
         let mut core = self.run.core.borrow_mut();
         let stop = core.stop.take();
         if let Some(sampler) = core.sampler.take() {
@@ -236,11 +232,11 @@ impl<T: Ord + 'static> Exploration<T> {
             }
             None => {}
         }
-        let mut ended = Ended::Whole(result.clone());
+        let mut ended = Ended::Whole(result);
         if let Some(hit) = self.keeps_out().or_else(|| self.gives_up_later()) {
             self.cut += 1;
             ended = Ended::Cut(hit);
-        } else if let Some(failure) = self.count(result.clone()) {
+        } else if let Some(failure) = self.count(result) {
             return self.violated(failure).map(over);
         }
         self.sample(result)?;
@@ -280,7 +276,7 @@ impl<T: Ord + 'static> Exploration<T> {
             core.growth.single = true;
             core.script = steps;
         }
-        let result = self.execute_patiently(Graph::default()).map(Rc::new);
+        let result = self.execute_patiently(Graph::default());
         let (stop, left) = {
             let mut core = self.run.core.borrow_mut();
             (core.stop.take(), core.script.len())
@@ -337,11 +333,11 @@ impl<T: Ord + 'static> Exploration<T> {
     }
 
     /// Repeats the last run if its number is a power of two, and keeps it as a sample.
-    fn sample(&mut self, result: Option<Rc<T>>) -> Result<(), Diverged> {
+    fn sample(&mut self, result: Option<usize>) -> Result<(), Diverged> {
         self.rerun += 1;
         if self.rerun.is_power_of_two() {
             let graph = self.run.core.borrow().graph.clone();
-            self.repeat(graph.clone(), result.as_deref())?;
+            self.repeat(graph.clone(), result)?;
             self.samples.truncate(1);
             self.samples.push((graph, result));
         }
@@ -385,21 +381,15 @@ impl<T: Ord + 'static> Exploration<T> {
         }
     }
 
-    pub(super) fn execute(&self, graph: Graph) -> Option<T> {
-        let result = Rc::new(RefCell::new(None));
-        let (slot, body) = (Rc::clone(&result), Rc::clone(&self.body));
-        self.run.execute(
-            graph,
-            Box::new(move || {
-                let value = body();
-                *slot.borrow_mut() = Some(value);
-            }),
-        );
-        result.take()
+    /// Runs `graph` and what follows from it; the number of what the code returned, if it did.
+    pub(super) fn execute(&self, graph: Graph) -> Option<usize> {
+        let body = self.code.body();
+        self.run.execute(graph, Box::new(move || body()));
+        self.code.result()
     }
 
     /// Records a run that was not ended early, and returns what is wrong with its end.
-    fn count(&mut self, result: Option<Rc<T>>) -> Option<Failure> {
+    fn count(&mut self, result: Option<usize>) -> Option<Failure> {
         let core = self.run.core.borrow();
         let is_beyond = self.bounds.turns.is_some_and(|bound| {
             let all = turns::whole(&core.graph);
@@ -441,21 +431,21 @@ impl<T: Ord + 'static> Exploration<T> {
 
     pub(super) fn repeat_samples(&mut self) -> Result<(), Diverged> {
         let samples = std::mem::take(&mut self.samples);
-        samples.into_iter().try_for_each(|(graph, result)| self.repeat(graph, result.as_deref()))
+        samples.into_iter().try_for_each(|(graph, result)| self.repeat(graph, result))
     }
 
     /// Repeats an execution: it must be the same, hold again, and return the same result.
-    fn repeat(&mut self, graph: Graph, before: Option<&T>) -> Result<(), Diverged> {
+    fn repeat(&mut self, graph: Graph, before: Option<usize>) -> Result<(), Diverged> {
         let events = graph.len();
         self.run.core.borrow_mut().growth.single = true;
         let result = self.execute(graph);
         let mut core = self.run.core.borrow_mut();
         core.growth.single = false;
         match core.stop.take() {
-            None if result.as_ref() == before && core.graph.len() == events => {
+            None if result == before && core.graph.len() == events => {
                 let is_whole = core.waiting().next().is_none();
                 drop(core);
-                result.filter(|_| is_whole).map_or(Ok(()), |result| self.run_twins(&result))
+                result.filter(|_| is_whole).map_or(Ok(()), |result| self.run_twins(result))
             }
             Some(Stop::Diverged(why)) => Err(Diverged(why)),
             Some(Stop::Failure(failure)) => Err(Diverged(hidden(format!(
@@ -474,7 +464,7 @@ impl<T: Ord + 'static> Exploration<T> {
         let again = match stop {
             Some(Stop::Failure(again)) => Some(again),
             Some(Stop::Diverged(why)) => return Err(Diverged(why)),
-            _ => self.count(result.map(Rc::new)),
+            _ => self.count(result),
         };
         let kind = std::mem::discriminant(&violation.failure);
         if again.is_none_or(|again| std::mem::discriminant(&again) != kind) {
@@ -492,7 +482,9 @@ impl<T: Ord + 'static> Exploration<T> {
         if self.bounds.shrinks == 0 {
             return violation;
         }
-        let execute = || drop(self.execute(Graph::default()));
+        let execute = || {
+            self.execute(Graph::default());
+        };
         let (core, most) = (&self.run.core, self.bounds.shrinks as usize);
         let found =
             panics::quietly(|| shrink::shrink(core, &execute, self.bounds.leaks, &violation, most));

@@ -4,6 +4,7 @@ use super::context::STACK_BYTES;
 use super::core::Limits;
 use super::exploration::Exploration;
 use super::memory::Memory;
+use super::results::{Code, Results};
 use super::sampling::Sampling;
 use super::schedule;
 use super::turns::Turns;
@@ -341,15 +342,17 @@ impl Explorer {
     /// `UNC_TIME`, `UNC_JOBS` and `UNC_REPLAY` has no meaning.
     #[track_caller]
     pub fn explore(&self, body: impl Fn() + 'static) -> Result<Report, Diverged> {
-        let (name, body) = (self.name(Site::caller()), Rc::new(body));
+        self.explore_code(self.name(Site::caller()), Code::new(Rc::new(body)))
+    }
+
+    fn explore_code(&self, name: String, code: Code) -> Result<Report, Diverged> {
         let asked = self.as_asked()?;
-        if let Some(schedule) = std::env::var_os("UNC_REPLAY") {
-            let again = Rc::clone(&body);
-            if let Some(report) = self.replay_asked(&schedule, &name, move || again())? {
-                return Ok(report);
-            }
+        if let Some(schedule) = std::env::var_os("UNC_REPLAY")
+            && let Some(report) = self.replay_asked(&schedule, &name, code.clone())?
+        {
+            return Ok(report);
         }
-        Exploration::new(&asked, name, move || body()).run_as_asked()
+        Exploration::new(&asked, name, code).run_as_asked()
     }
 
     /// The report of the schedule in `UNC_REPLAY`, if it is of the exploration `name` and fails there.
@@ -357,13 +360,13 @@ impl Explorer {
         &self,
         schedule: &OsStr,
         name: &str,
-        body: impl Fn() + 'static,
+        code: Code,
     ) -> Result<Option<Report>, Diverged> {
         let schedule = schedule.to_string_lossy();
         let parsed = schedule::parse(&schedule).map_err(|why| meaningless("UNC_REPLAY", why))?;
         // Several explorations may start at one place; the schedule belongs to one of them.
         let why = if parsed.0 == name {
-            match self.replay(&schedule, body) {
+            match self.replay_code(&schedule, code) {
                 Ok(report) if report.violation().is_some() => return Ok(Some(report)),
                 Ok(_) => "the schedule breaks no rule here".to_owned(),
                 Err(misfit) => misfit.to_string(),
@@ -391,7 +394,8 @@ impl Explorer {
         body: impl Fn() + 'static,
     ) -> Result<Result<Estimate, Box<Report>>, Diverged> {
         let all = Explorer { turns: None, symmetry: false, ..self.as_asked()? };
-        Exploration::new(&all, self.name(Site::caller()), body).estimate(probes, seed)
+        let code = Code::new(Rc::new(body));
+        Exploration::new(&all, self.name(Site::caller()), code).estimate(probes, seed)
     }
 
     /// Replays one execution of `body` from the `schedule` of a [`Violation`](super::Violation). The verdict is
@@ -400,6 +404,10 @@ impl Explorer {
     /// # Errors
     /// [`Misfit`] if `schedule` belongs to another program or is malformed.
     pub fn replay(&self, schedule: &str, body: impl Fn() + 'static) -> Result<Report, Misfit> {
+        self.replay_code(schedule, Code::new(Rc::new(body)))
+    }
+
+    fn replay_code(&self, schedule: &str, code: Code) -> Result<Report, Misfit> {
         let (name, steps) = schedule::parse(schedule).map_err(Misfit)?;
         let (own, of) = (self.model(), name.split('@').next().unwrap_or_default());
         if of != own {
@@ -407,12 +415,24 @@ impl Explorer {
                 "it begins with '{of}', not with the memory model, '{own}'"
             )));
         }
-        Exploration::new(self, name.to_owned(), body).replay(steps)
+        Exploration::new(self, name.to_owned(), code).replay(steps)
     }
 
     /// The memory model in schedules.
     fn model(&self) -> String {
         format!("{:?}", self.memory).to_lowercase()
+    }
+
+    /// Explores, and counts the executions for each result's number.
+    fn count_results(
+        &self,
+        name: String,
+        code: Code,
+    ) -> Result<(BTreeMap<usize, u64>, Report), Diverged> {
+        let unnoted = Explorer { checkpoint: None, jobs: Some(1), ..self.as_asked()? };
+        let mut exploration = Exploration::new(&unnoted, name, code);
+        let report = exploration.run_as_asked()?;
+        Ok((exploration.outcomes, report))
     }
 
     /// Identifies the exploration by its memory model and its place in the code.
@@ -435,12 +455,9 @@ impl Explorer {
         &self,
         body: impl Fn() -> T + 'static,
     ) -> Result<(BTreeMap<T, u64>, Report), Diverged> {
-        let unnoted = Explorer { checkpoint: None, jobs: Some(1), ..self.as_asked()? };
-        let mut exploration = Exploration::new(&unnoted, self.name(Site::caller()), body);
-        let report = exploration.run_as_asked()?;
-        exploration.samples.clear();
-        let unshared = |(result, count)| Rc::into_inner(result).map(|result| (result, count));
-        Ok((exploration.outcomes.into_iter().filter_map(unshared).collect(), report))
+        let (results, code) = Results::of(body);
+        let (counts, report) = self.count_results(self.name(Site::caller()), code)?;
+        Ok((results.counted(&counts), report))
     }
 }
 

@@ -96,7 +96,7 @@ impl Drop for Shared {
     }
 }
 
-impl<T: Ord + 'static> Exploration<T> {
+impl Exploration {
     pub(super) fn run_shared(&mut self, processes: usize) -> Result<Report, Diverged> {
         for run in 0.. {
             match self.step()? {

@@ -132,6 +132,7 @@ mod order;
 mod ordered;
 mod panics;
 mod probing;
+mod results;
 mod rounds;
 mod runtime;
 mod rwlock;

@@ -76,9 +76,9 @@ impl Core {
     }
 }
 
-impl<T: Ord + 'static> Exploration<T> {
+impl Exploration {
     /// Runs `graph` and what follows from it, and follows each loop that gives up by itself.
-    pub(super) fn execute_patiently(&mut self, graph: Graph) -> Option<T> {
+    pub(super) fn execute_patiently(&mut self, graph: Graph) -> Option<usize> {
         let (mark, sampler, script) = {
             let core = self.run.core.borrow();
             let mark = (graph.next_stamp, core.growth.mark());

@@ -14,7 +14,7 @@ pub(super) struct Sampling {
     pub(super) seed: u64,
 }
 
-impl<T: Ord + 'static> Exploration<T> {
+impl Exploration {
     pub(super) fn run_samples(
         &mut self,
         Sampling { runs, seed }: Sampling,

@@ -116,6 +116,15 @@ pub(crate) fn start<T: Send + 'static>(
     left: Option<usize>,
     site: &'static Site<'static>,
 ) -> JoinHandle<T> {
+    start_boxed(Box::new(body), left, site)
+}
+
+/// The same, compiled for each type of result and not for each body.
+fn start_boxed<T: Send + 'static>(
+    body: Box<dyn FnOnce() -> T + Send>,
+    left: Option<usize>,
+    site: &'static Site<'static>,
+) -> JoinHandle<T> {
     let Some(run) = runtime::current() else {
         let handle = std::thread::spawn(body);
         let thread = Thread(Handle::Std(handle.thread().clone()));

@@ -10,16 +10,16 @@ use super::symmetry;
 use super::verdict::Diverged;
 use std::collections::VecDeque;
 
-impl<T: Ord + 'static> Exploration<T> {
+impl Exploration {
     /// Runs the complete execution just made, which returned `result`, again with the symmetric threads in each other's
     /// places: every thread takes every place of its group once. Leaves the graph unchanged.
-    pub(super) fn run_twins(&self, result: &T) -> Result<(), Diverged> {
+    pub(super) fn run_twins(&self, result: usize) -> Result<(), Diverged> {
         let groups = symmetry::groups(&self.run.core.borrow().graph);
         let longest = groups.iter().map(Vec::len).max().unwrap_or(1);
         (1..longest).try_for_each(|by| self.run_twin(result, &Exchange { groups: &groups, by }))
     }
 
-    fn run_twin(&self, result: &T, exchange: &Exchange<'_>) -> Result<(), Diverged> {
+    fn run_twin(&self, result: usize, exchange: &Exchange<'_>) -> Result<(), Diverged> {
         let (graph, log) = {
             let mut core = self.run.core.borrow_mut();
             let steps = exchange.steps(&core.graph, &core.log);
@@ -34,7 +34,7 @@ impl<T: Ord + 'static> Exploration<T> {
         let why = match core.stop.take() {
             Some(stop) => format!("it ends early: {stop}"),
             None if left > 0 => format!("it stops {left} steps before its end"),
-            None if twin.as_ref() != Some(result) => "it returns something else".into(),
+            None if twin != Some(result) => "it returns something else".into(),
             None => match exchange.other_value(&graph, &core.graph) {
                 Some(why) => why,
                 None => {

@@ -3,11 +3,13 @@
 
 use super::super::exploration::{Exploration, Stepped};
 use super::super::graph::{EventId, Graph, Kind};
+use super::super::results::Code;
 use super::super::{
     AtomicU32, Box, Explorer, Memory, Mutex, Ordering, choose, futex_wait, futex_wake, spawn,
     spawn_symmetric, spin_loop, wait_until,
 };
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::sync::Arc;
 use uncontended_testkit::{Random, repetitions};
 
@@ -195,7 +197,8 @@ fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
 fn classes(program: &Program, explorer: &Explorer) -> (BTreeSet<Class>, u64, bool) {
     let (group, body) = (program.group(), program.clone());
     let namings = permutations(&group);
-    let mut exploration = Exploration::new(explorer, "test".to_owned(), move || body.run());
+    let code = Code::new(Rc::new(move || body.run()));
+    let mut exploration = Exploration::new(explorer, "test".to_owned(), code);
     let mut classes = BTreeSet::new();
     loop {
         let before = exploration.executions;
