@@ -21,6 +21,9 @@ static sem_t posted;
 static const char *mode;
 static _Atomic pid_t waiter;
 static _Atomic int held, outer_held, is_open;
+/* When the crowd's threads were made, and when the last of them was done. */
+static int64_t begun_ns;
+static _Atomic int64_t crowd_done_ns;
 
 static int is_mode(const char *name) { return strcmp(mode, name) == 0; }
 
@@ -55,7 +58,15 @@ static void *slowly(void *unused) {
 
 static void *in_crowd(void *unused) {
     hold_crowd();
+    int64_t now = now_ns(), before = crowd_done_ns;
+    while (before < now && !atomic_compare_exchange_weak(&crowd_done_ns, &before, now)) {}
     return unused;
+}
+
+/* Without the slow hold, the run is as long as the crowd takes; and some of the rest, it takes to start its threads. */
+static void expect_gain(void) {
+    long long rest = HOLD_MS * MS - (crowd_done_ns - begun_ns);
+    expect("culprit", &slow_lock, "gain(slow) >= %lld", rest * 9 / 10);
 }
 
 /* Waits for the slow lock, and lets the main thread go on. */
@@ -84,6 +95,7 @@ static void *waits(void *unused) {
     }
     if (is_mode("exit")) {
         pthread_join(slow_one, NULL); /* It records its hold after the unlock. */
+        expect_gain();
         exit(0);
     }
     return unused;
@@ -97,13 +109,12 @@ static void *makes(void *unused) {
 
 static void path(void) {
     pthread_t crowd[CROWD], makes_it;
+    begun_ns = now_ns();
     slow_one = start(slowly, NULL);
     pthread_barrier_init(&barrier, NULL, 2);
     sem_init(&posted, 0, 0);
     for (int i = 0; i < CROWD; i++) crowd[i] = start(in_crowd, NULL);
     expect("culprit", &slow_lock, "function = slow");
-    /* Some of it the run would have taken to start its threads. */
-    expect("culprit", &slow_lock, "gain(slow) >= %lld", (HOLD_MS - CROWD * CROWD_MS) * MS * 9 / 10);
     expect("culprit", &slow_lock, "path(slow) >= %lld", HOLD_MS * MS);
     expect("culprit", &crowd_lock, "gain(hold_crowd) = 0");
     makes_it = start(is_mode("made") ? makes : waits, NULL);
@@ -122,6 +133,7 @@ static void path(void) {
     pthread_join(makes_it, NULL);
     pthread_join(slow_one, NULL);
     for (int i = 0; i < CROWD; i++) pthread_join(crowd[i], NULL);
+    expect_gain();
 }
 
 static int pace_ms, pacers = 2, gap_ms = 1;
@@ -291,7 +303,8 @@ static void pool(void) {
     for (int i = 0; i < SWIMMERS; i++) pthread_join(threads[i], NULL);
     long long held = SWIMMERS * LENGTHS * LENGTH_MS / PERMITS * MS;
     expect("culprit", &posted, "function = hold_permit");
-    expect("culprit", &posted, "gain(hold_permit) >= %lld", held * 9 / 10);
+    /* On a busy machine, some of it would have been spent in want of a CPU. */
+    expect("culprit", &posted, "gain(hold_permit) >= %lld", held * 3 / 4);
 }
 
 int main(int count, char **arguments) {
