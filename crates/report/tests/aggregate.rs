@@ -321,7 +321,7 @@ fn every_gap_has_its_sentence() {
         (Facts { left_running: 2, ..facts() }, "when the program ended, reported up to then: 2."),
         (Facts { other_users: 1, ..facts() }, "whose programs cannot open the record: 1."),
         (Facts { futex: lost, ..facts() }, "3 threads, processes or futex calls were left out"),
-        (facts(), "that needs root, outside of a container."),
+        (facts(), "that needs root, outside a container."),
         (
             Facts { unrecorded, ..facts() },
             "statically linked, or privileged): sh (1), sh (2), sh (3) and 1 more.\n\

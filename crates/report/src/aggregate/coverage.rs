@@ -39,7 +39,7 @@ const ALWAYS: &str = "Not seen: locks inside glibc (stdio, malloc, the loader), 
 const NOT_WAITED_FOR: &str =
     "Hold times are of holds that a thread waited for; --all-holds records the others too.";
 
-const NEEDS_ROOT: &str = "How much of all futex waiting the rows cover could not be measured: that needs root, outside of a container.";
+const NEEDS_ROOT: &str = "How much of all futex waiting the rows cover could not be measured: that needs root, outside a container.";
 
 /// The waiting that the observer knows of each thread (by process and thread): at locks, for other threads' ends, and
 /// unfinished waits.
