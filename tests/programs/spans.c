@@ -3,7 +3,7 @@
 #include "truth.h"
 #include <uncontended.h>
 
-enum { REQUESTS = 1000, COMPACTIONS = 4, COMPACT_MS = 30 };
+enum { REQUESTS = 1000, COMPACTIONS = 40, COMPACT_MS = 30 };
 static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER, store = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int done;
 static int is_store_first;
