@@ -91,7 +91,7 @@ fn the_slowest_waited_for_the_compaction(spans: &Value) {
         let mut of = parts.iter().filter(|part| part["site"]["function"] == "compact");
         of.next().and_then(|part| part["ns"].as_u64()).unwrap_or(0)
     };
-    // Of each thread, one call waited for each compaction, which takes 30 ms of 50; a call takes a third of a millisecond.
+    // Of each thread, one call waited for each compaction: 30 ms of 50. A call takes a third of a millisecond.
     let (slowest, median) = (&spans["slowest"], &spans["median"]);
     let hundredth = Value::from(spans["count"].as_u64().expect("a count").div_ceil(100));
     assert_eq!((&slowest["count"], &median["count"]), (&hundredth, &hundredth));
