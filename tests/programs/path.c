@@ -7,6 +7,7 @@
  * after each; meanwhile twelve queue at another lock for 144 ms. Without a pause they barge in.
  * `pool`: threads have one of two permits in turn. One that gives its own back often has it again before the waiter runs.
  * `late`: a thread waits for the last of a hold that is longer than the queue, which is off the path.
+ * `meets`: threads meet at a barrier, the one that holds the lock last, and another one a little before.
  * `told`: a thread waits for a long hold and then for a short one, in turns; the holders run until they are told to end. */
 #include "truth.h"
 
@@ -307,9 +308,67 @@ static void pool(void) {
     expect("culprit", &posted, "gain(hold_permit) >= %lld", held * 3 / 4);
 }
 
+enum { MEETINGS = 12, LAST_MS = 30, OTHER_MS = 24 };
+/* When the last thread, and when the other one, came to each meeting. */
+static int64_t last_came_ns[MEETINGS], other_came_ns[MEETINGS];
+
+NOINLINE static void hold_to_meet(void) {
+    pthread_mutex_lock(&slow_lock);
+    nap_ms(LAST_MS);
+    pthread_mutex_unlock(&slow_lock);
+    __asm__ volatile("");
+}
+
+static void *comes_last(void *unused) {
+    for (int i = 0; i < MEETINGS; i++) {
+        pthread_barrier_wait(&barrier);
+        hold_to_meet();
+        last_came_ns[i] = now_ns();
+    }
+    return unused;
+}
+
+static void *comes_before(void *unused) {
+    for (int i = 0; i < MEETINGS; i++) {
+        pthread_barrier_wait(&barrier);
+        nap_ms(OTHER_MS);
+        other_came_ns[i] = now_ns();
+    }
+    return unused;
+}
+
+static void *waits_and_comes(void *unused) {
+    for (int i = 0; i < MEETINGS; i++) {
+        pthread_barrier_wait(&barrier);
+        nap_ms(1);
+        pthread_mutex_lock(&slow_lock);
+        pthread_mutex_unlock(&slow_lock);
+    }
+    return unused;
+}
+
+static void meets(void) {
+    pthread_barrier_init(&barrier, NULL, 3);
+    pthread_t waiter = start(waits_and_comes, NULL), last = start(comes_last, NULL), other = start(comes_before, NULL);
+    pthread_join(waiter, NULL);
+    pthread_join(last, NULL);
+    pthread_join(other, NULL); /* It has ended before. */
+    long long saved = 0;
+    for (int i = 0; i < MEETINGS; i++) {
+        if (last_came_ns[i] > other_came_ns[i]) saved += last_came_ns[i] - other_came_ns[i];
+    }
+    expect("culprit", &slow_lock, "function = hold_to_meet");
+    expect("culprit", &slow_lock, "gain(hold_to_meet) >= %lld", saved / 2);
+    expect("culprit", &slow_lock, "gain(hold_to_meet) <= %lld", saved + MEETINGS * LAST_MS * MS / 10);
+}
+
 int main(int count, char **arguments) {
     REQUIRE(count > 1);
     mode = arguments[1];
+    if (is_mode("meets")) {
+        meets();
+        return 0;
+    }
     if (is_mode("pool")) {
         pool();
         return 0;

@@ -85,6 +85,12 @@ fn the_path_is_in_the_holds_of_a_pool() {
     assert_eq!(report["ranked_by"], "gain");
 }
 
+/// Of a thread that is the last one at a barrier, the others' coming bounds what it can gain.
+#[test]
+fn the_path_meets_others_at_a_barrier() {
+    check_with("path", &["meets"], 0);
+}
+
 fn the_slowest_waited_for_the_compaction(spans: &Value) {
     let compact_of = |group: &str| {
         let parts = spans[group]["parts"].as_array().expect("parts");

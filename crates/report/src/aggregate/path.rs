@@ -81,6 +81,7 @@ pub(super) fn known(
         let lock = wait.lock.and_then(|row| rows.locks.get(row));
         wait.excludes = lock
             .is_some_and(|lock| lock.class.is_caused_by_holders() && lock.kind != Kind::Barrier);
+        wait.meets = lock.is_some_and(|lock| lock.kind == Kind::Barrier);
         if lock.is_some_and(|lock| lock.kind == Kind::Semaphore && lock.idle_ns.is_none()) {
             wait.free = 0; // Of several permits, it is not known for how long there was one.
         }
@@ -239,7 +240,8 @@ impl<'a> Logs<'a> {
             }
             if began < ended && waits.last().is_none_or(|last| last.ended <= began) {
                 let (free, by_stack) = (self.span_ns(wait.free), wait.by_stack);
-                waits.push(Wait { began, ended, lock, by, by_stack, free, excludes: false });
+                let (excludes, meets) = (false, false);
+                waits.push(Wait { began, ended, lock, by, by_stack, free, excludes, meets });
             }
         }
         waits
@@ -399,6 +401,9 @@ pub(super) fn rank(report: &mut RunReport, known: &[Known], first: Option<u32>) 
     let less_waiting_ns =
         |culprit: &Blamed| culprit.gain_at_most_ns.map(|ns| ns.min(culprit.wait_ns));
     let most_ns = report.culprits.iter().filter_map(less_waiting_ns).max();
+    // One of which a replay came to no end may be the first.
+    let is_open = |of: &Blamed| of.path_ns.is_some() && of.lacks_gain(wall_ns);
+    let is_ranked = is_ranked && !report.culprits.iter().any(is_open);
     if is_ranked && most_ns.is_some_and(|ns| ns as f64 >= GAINS * wall_ns.max(1) as f64) {
         report.ranked_by = RankedBy::Gain;
         let rank = |culprit: &Blamed| (less_waiting_ns(culprit), culprit.gain_at_most_ns);

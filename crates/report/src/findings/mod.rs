@@ -154,8 +154,10 @@ impl Subject<'_> {
     fn hardly_shortens(&self) -> bool {
         let culprits = self.report.culprits.iter();
         let of = culprits.filter(|culprit| culprit.locks.contains(&self.lock.id));
+        let is_known = !of.clone().any(|culprit| culprit.lacks_gain(self.wall_ns));
         let gain_ns = of.filter_map(|culprit| culprit.gain_at_most_ns).max();
         self.report.ranked_by == RankedBy::Wait
+            && is_known
             && gain_ns.is_some_and(|ns| (ns as f64) < GAINS * self.wall_ns as f64)
     }
 

@@ -111,6 +111,7 @@ impl History {
                 by_stack: 0,
                 free: hold.began - before.ended,
                 excludes: false,
+                meets: false,
             });
         }
         thread.waits.extend(inside);

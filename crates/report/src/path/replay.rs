@@ -4,8 +4,9 @@
 //! [`Replay`] runs the threads again: each does its own work for as long as recorded, and takes the locks that it took,
 //! first come, first served; a thread that finds one free takes it, also while another is being woken for it. Another
 //! wait ends when the thread that ended it has got there. Holds that no thread waited for are not in the record, and
-//! block none. The gain is the difference between two such runs, with and without the holds of some code, as a share of
-//! the former: an estimate, since the replay knows nothing of the number of CPUs.
+//! block none. The last thread at a barrier waits for the others, as they do for it. The gain is the difference between
+//! two such runs, with and without the holds of some code, as a share of the former: an estimate, since the replay knows
+//! nothing of the number of CPUs.
 //! # Evidence
 //! `tests.rs`: the same as a simulation of the threads' plans.
 
@@ -108,6 +109,8 @@ impl Replay {
                 }
             }
             for &(at, by, ended) in &history.threads[number].joined {
+                // The run may end before it waits for threads that are told to end: others have ended before.
+                let at = if number == last && ended <= until { at.min(until) } else { at };
                 lists.after(number, (by, ended), (at, at), 0, None);
             }
         }
@@ -204,9 +207,13 @@ impl Lists<'_> {
 
     fn wait(&mut self, number: usize, wait: &Wait) {
         // One that nothing is known to have ended lasts as long as it did.
-        if let Some((by, at)) = wait.by.filter(|&(_, at)| at <= wait.ended) {
-            let late = wait.ended - at;
-            self.after(number, (by, at), (wait.began, wait.ended), late, wait.lock);
+        let Some((by, at)) = wait.by.filter(|&(_, at)| at <= wait.ended) else { return };
+        let late = wait.ended - at;
+        self.after(number, (by, at), (wait.began, wait.ended), late, wait.lock);
+        // Just before the last one goes on.
+        if let Some(before) = at.checked_sub(1).filter(|&before| wait.meets && wait.began <= before)
+        {
+            self.after(by, (number, wait.began), (before, before), 0, None);
         }
     }
 
@@ -319,14 +326,35 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// How long it takes; none if threads wait for each other.
+    /// How long it takes; none if it comes to no end.
     fn length(mut self) -> Option<u64> {
-        while let Some(Reverse((now, thread))) = self.ready.pop() {
-            if self.advances(thread, now) {
-                return Some(now.saturating_sub(self.replay.from));
+        let mut now = self.replay.from;
+        loop {
+            while let Some(Reverse((at, thread))) = self.ready.pop() {
+                now = at;
+                if self.advances(thread, now) {
+                    return Some(now.saturating_sub(self.replay.from));
+                }
             }
+            self.let_go(now)?;
         }
-        None
+    }
+
+    /// All threads wait for each other, as where they take a lock in another turn than in the record: lets the one go on
+    /// that did so first in the record.
+    fn let_go(&mut self, now: u64) -> Option<()> {
+        let waits = self.states.iter().enumerate().filter_map(|(thread, state)| {
+            match self.replay.threads[thread].get(state.next)?.1 {
+                Do::Await { place, until, .. } if self.passed[place].is_none() => {
+                    Some((until, thread, place))
+                }
+                _ => None,
+            }
+        });
+        let (_, thread, place) = waits.min()?;
+        self.passed[place] = Some(now);
+        self.ready.push(Reverse((now, thread)));
+        Some(())
     }
 
     /// What a thread does from `now` until it works or waits; whether that is the end of the run.

@@ -54,6 +54,7 @@ fn history(plans: &[Plan], turns: &[Vec<Turn>]) -> (History, Vec<Held>, (usize, 
                 by_stack: 0,
                 free: 0,
                 excludes: true,
+                meets: false,
             });
             threads[of].holds.push((lock, hold.got, hold.released));
             let (code, began, ended) = (lock, hold.got, hold.released);
@@ -73,6 +74,7 @@ fn history(plans: &[Plan], turns: &[Vec<Turn>]) -> (History, Vec<Held>, (usize, 
                 by_stack: 0,
                 free: 0,
                 excludes: false,
+                meets: false,
             });
             now = end;
         } else {
@@ -232,6 +234,7 @@ fn a_thread_that_was_told_to_end_does_not_set_the_length() {
         by_stack: 0,
         free: 0,
         excludes: false,
+        meets: false,
     };
     let worker = Thread { creator: Some(0), holds: vec![(0, 10, 90)], ..Thread::default() };
     let told = Thread { creator: Some(0), ..Thread::default() };
@@ -257,6 +260,7 @@ fn what_comes_late_after_a_release_is_the_locks_handover() {
         by_stack: 0,
         free: 0,
         excludes: true,
+        meets: false,
     };
     let history =
         History { from: 0, threads: vec![hold, Thread { waits: vec![wait], ..Thread::default() }] };
@@ -283,6 +287,7 @@ fn a_lock_that_others_barge_in_to_was_waited_for_until_it_was_free() {
         by_stack: 0,
         free: 60,
         excludes: true,
+        meets: false,
     };
     let threads = vec![busy, Thread { waits: vec![wait], ..Thread::default() }];
     let mut history = History { from: 0, threads };
@@ -298,6 +303,7 @@ fn a_lock_that_others_barge_in_to_was_waited_for_until_it_was_free() {
         by_stack: 0,
         free: 0,
         excludes: true,
+        meets: false,
     };
     history.threads[0].waits.push(asleep);
     history.threads[1].waits[0] = wait;
@@ -315,6 +321,7 @@ fn a_wait_without_a_known_end_stays_as_long_as_it_was() {
         by_stack: 0,
         free: 0,
         excludes: true,
+        meets: false,
     };
     let threads = vec![Thread { waits: vec![wait], holds: vec![(0, 0, 5)], ..Thread::default() }];
     let history = History { from: 2, threads };
@@ -345,6 +352,7 @@ fn histories_that_contradict_themselves_end() {
                     by_stack: 0,
                     free: 0,
                     excludes: true,
+                    meets: false,
                 });
             }
             let creator = (random.below(3) > 0).then(|| random.below(count as u64) as usize);
@@ -395,6 +403,7 @@ fn barged() -> (History, Vec<Held>) {
         by_stack: 0,
         free: 0,
         excludes: true,
+        meets: false,
     };
     let mut threads: Vec<Thread> = (0..4).map(|_| Thread::default()).collect();
     threads[2].waits.push(wait(26, 28, None, None));
@@ -438,12 +447,96 @@ fn a_wait_for_a_lock_that_others_barge_in_to_is_for_their_holds_and_for_while_it
 fn a_thread_that_had_waited_for_the_lock_did_not_barge_in() {
     let (mut history, holds) = barged();
     let by = Some((0, 10));
-    let wait =
-        Wait { began: 3, ended: 12, lock: Some(0), by, by_stack: 0, free: 0, excludes: true };
+    let wait = Wait {
+        began: 3,
+        ended: 12,
+        lock: Some(0),
+        by,
+        by_stack: 0,
+        free: 0,
+        excludes: true,
+        meets: false,
+    };
     history.threads[1].waits.push(wait);
     history.add_barging(holds);
     // Only the last hold did: before it, the path is in the thread of the second one.
     let steps = walk(&history, 0, (3, 40));
     let second = steps.iter().find(|step| (step.from, step.to) == (12, 20)).expect("its hold");
     assert_eq!((second.thread, history.threads.len()), (1, 5));
+}
+
+/// Two threads meet at a barrier three times: one holds a lock for 30 before, the other works for 25.
+#[test]
+fn the_last_one_at_a_barrier_waits_for_the_others() {
+    let last =
+        Thread { holds: (0..3).map(|n| (0, 30 * n, 30 * (n + 1))).collect(), ..Thread::default() };
+    let wait = |n: u64| Wait {
+        began: 30 * n + 25,
+        ended: 30 * (n + 1),
+        lock: Some(0),
+        by: Some((0, 30 * (n + 1))),
+        by_stack: 0,
+        free: 0,
+        excludes: false,
+        meets: true,
+    };
+    let other = Thread { waits: (0..3).map(wait).collect(), ..Thread::default() };
+    let mut history = History { from: 0, threads: vec![last, other] };
+    let gain_of = |history: &History| gain(history, &[], (0, 90), &Of::Code(0));
+    // Each round is as long as the other one's work, less the instant before the last one's arrival.
+    assert!((15..=18).contains(&gain_of(&history)), "{}", gain_of(&history));
+    history.threads[1].waits.iter_mut().for_each(|wait| wait.meets = false);
+    assert_eq!(gain_of(&history), 90, "as for a condition: it may signal whenever it comes");
+}
+
+/// The main thread joins a worker, and then another one that had ended long before: that one was not told to end.
+#[test]
+fn a_thread_that_ended_before_the_last_joins_still_sets_the_length() {
+    let worker = Thread { creator: Some(0), holds: vec![(0, 10, 98)], ..Thread::default() };
+    let early = Thread { creator: Some(0), ..Thread::default() };
+    let join = |began, ended, by| Wait {
+        began,
+        ended,
+        lock: None,
+        by: Some((by, ended)),
+        by_stack: 0,
+        free: 0,
+        excludes: false,
+        meets: false,
+    };
+    let told = Thread { creator: Some(0), ..Thread::default() };
+    let main = Thread {
+        waits: vec![join(0, 98, 1), join(98, 99, 3)],
+        joined: vec![(100, 2, 80)],
+        ..Thread::default()
+    };
+    let history = History { from: 0, threads: vec![main, worker, early, told] };
+    let last = history.before_told((0, 100));
+    assert_eq!(last, (0, 98));
+    assert_eq!(gain(&history, &[], last, &Of::Code(0)), 18);
+}
+
+/// Each of two threads is said to have ended the other one's wait while it waited itself: the record contradicts itself.
+#[test]
+fn threads_that_wait_for_each_other_go_on_as_in_the_record() {
+    let wait = |began, ended, by| Wait {
+        began,
+        ended,
+        lock: None,
+        by: Some(by),
+        by_stack: 0,
+        free: 0,
+        excludes: false,
+        meets: false,
+    };
+    let first = Thread { waits: vec![wait(50, 60, (1, 57))], ..Thread::default() };
+    let second =
+        Thread { holds: vec![(0, 0, 40)], waits: vec![wait(45, 58, (0, 55))], ..Thread::default() };
+    let history = History { from: 0, threads: vec![first, second] };
+    let replay = Replay::new(&history, &[], (0, 100));
+    assert_eq!(
+        replay.gain(&history, &Of::Code(0)),
+        Some(0),
+        "the first thread comes before the second one's end"
+    );
 }

@@ -158,6 +158,14 @@ const UNSEEN: f64 = 0.5;
 /// A smaller gain, as a share of the run, ranks nothing: runs of one program differ by as much.
 pub const GAINS: f64 = 0.05;
 
+impl Blamed {
+    /// Whether it is not known what a run of this length would gain, and that may be much.
+    pub(crate) fn lacks_gain(&self, wall_ns: u64) -> bool {
+        let at_most_ns = self.path_ns.unwrap_or(self.wait_ns);
+        self.gain_at_most_ns.is_none() && at_most_ns as f64 >= GAINS * wall_ns.max(1) as f64
+    }
+}
+
 impl RunReport {
     /// By how much the run would be shorter at most without a culprit, and how much of the run its path was in it, as
     /// shares of the run, if culprits are ranked by that. Processes that run at once have a path each, whose sum

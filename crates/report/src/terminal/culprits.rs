@@ -237,6 +237,13 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
         return Some(format!("Ranked by waiting: {}.", without_path(report)));
     };
     if taken.tells_gains(report.wall_ns) {
+        if report.culprits.iter().any(|culprit| culprit.lacks_gain(report.wall_ns)) {
+            return Some(
+                "Ranked by waiting: of some of these it could not be estimated how much shorter the run would be \
+                 without them."
+                    .into(),
+            );
+        }
         let share = figures::percent(GAINS);
         return Some(format!(
             "Ranked by waiting: without any one of these, the run would be less than {share} shorter, by estimate; a run of \
