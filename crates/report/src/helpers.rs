@@ -1,8 +1,8 @@
 //! Functions that hold a lock, or end waits, for those that call them: the caller says what for.
 //!
 //! # Contract
-//! A function counts as one if several functions call it there, if its name says so, or if it only wakes others and is
-//! inlined in its caller. A report then names the caller of the most waiting next to it. A caller that merely waited
+//! A function counts as one if several functions call it there, if its name says so, or if it only wakes others: the
+//! time was mostly spent before. A report then names the caller of the most waiting next to it. A caller that merely waited
 //! makes it such a function, too, but is not to blame.
 //! # Evidence
 //! `tests/helpers.rs`.
@@ -57,8 +57,8 @@ fn name(frame: &Frame) -> String {
 /// The caller of the most waiting.
 fn caller(by: &Blamed) -> Option<&Frame> {
     let function = by.site.as_ref()?.function.as_deref()?;
-    let is_small = by.kind == BlamedKind::Wake && is_inlined(by);
-    let is_helper = by.callers.len() > 1 || is_named_as_lock(function) || is_small;
+    let is_wakeup = by.kind == BlamedKind::Wake;
+    let is_helper = by.callers.len() > 1 || is_named_as_lock(function) || is_wakeup;
     let caused = by.callers_wait_ns.first().is_some_and(|&wait_ns| wait_ns > 0);
     by.callers.first().filter(|_| is_helper && caused)
 }

@@ -15,7 +15,7 @@ pub const TERMS: &[Group] = &[
         &[
             (
                 "gain (est.)",
-                "an estimate: by how much the run would be shorter if this code had held its locks for no time whenever a thread waited for that (with --all-holds: and whenever it held them for long), or, if it delays a lock, had done in no time what the holder waited for, all threads worked for as long as they did, and locks served first come, first served; holds half as long gain at least half of that, and at most the lesser of that and half of 'on path'; a change can gain more or less; ≤: a bound, since the threads may meet at another lock next; shown if the run ended by itself",
+                "an estimate: by how much the run would be shorter if this code had held its locks for no time whenever a thread waited for that (with --all-holds: and whenever it held them for long), or, if it delays a lock, had done in no time what the holder waited for, all threads worked for as long as they did, and locks served first come, first served; where threads hold one lock in turn, holds half as long gain at least half of that, and at most the lesser of that and half of 'on path'; a change can gain more or less; ≤: a bound, since the threads may meet at another lock next; shown if the run ended by itself",
             ),
             (
                 "on path",

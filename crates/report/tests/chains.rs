@@ -271,6 +271,23 @@ fn a_chain_continues_through_locks() {
     assert_eq!(passed_on(&report), 1_200);
 }
 
+/// One line may wake threads for several callers.
+#[test]
+fn each_wakeup_is_its_callers() {
+    let mut run = Run::new();
+    let [early, late] =
+        [0x1061, 0x1062].map(|caller| run.writer.stack(run.process, &[WAKE, caller]));
+    let (hold, head) = (run.logs[0][1], run.threads[3]);
+    let first = wait(run.condition, (1_200, 1_500), (head, 1_450), early);
+    let second = wait(run.condition, (1_550, 2_500), (head, 2_400), late);
+    run.logs[0] = vec![first, second, hold];
+    let report = run.report();
+    let of = report.culprits.iter().find(|of| of.kind == Wake).unwrap();
+    let callers = of.callers.iter().map(|caller| caller.function.as_deref().unwrap());
+    let ms = of.callers_wait_ns.iter().map(|ns| ns / MS);
+    assert_eq!(callers.zip(ms).collect::<Vec<_>>(), [("f62", 850), ("f61", 250)]);
+}
+
 /// What the observer has passed on to the holder of another mutex is divided there, and counts once.
 #[test]
 fn a_chain_continues_where_the_observer_left_it() {

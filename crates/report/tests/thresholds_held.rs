@@ -284,7 +284,7 @@ fn holders_that_wait_themselves() {
         vec![Blamed { passed_on_ns, ..blamed("convoy", 900 * MS, 0.9) }, more]
     };
     let words = "for 50.0 % of the 1.00 s that threads waited, its holder waited for another thread (mostly in convoy sort.c:3301): \
-                 see which code the culprits name; or let go of this lock before waiting for that";
+                 shorten what ends that wait, in the code that the culprits name; or let go of this lock before waiting for it";
     let of_its_own = ["do less while holding it", "mostly one thread held it"];
     for class in [Class::Gate, Class::Contention] {
         row.class = class;
@@ -321,7 +321,8 @@ fn holders_that_wait_for_anything() {
         of_run(WALL_NS, &[row.clone(), ready.clone()], &threads)
     };
     let mostly = "for 50.0 % of the 1.00 s that threads waited, its holder itself waited, for the condition #2 (ready \
-                  sort.c:3302) in await a.c:7: shorten that, or let go of this lock before waiting for it";
+                  sort.c:3302) in await a.c:7: if it waits for work there, nothing is wrong; else shorten what ends that wait, in the code \
+                  that the culprits name, or let go of this lock before waiting for it";
     let of_its_own = ["slept or waited for input", "rare long work", "mostly one thread held it"];
     for (class, used) in [(Class::Gate, 0.2), (Class::Contention, 0.2), (Class::Contention, 0.9)] {
         (row.class, row.utilisation) = (class, Some(used));

@@ -5,12 +5,16 @@
 //! The kernel sums ([`Totals`]); here, call chains get names. They are unwound by frame pointers: where a program has
 //! none, they end early, and what lies in no file is left out.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use uncontended_attach::{Cannot, SiteTotal, Totals};
 use uncontended_report::aggregate::Symbols;
 use uncontended_report::facts::{FutexFacts, FutexThread};
 use uncontended_report::run::{Frame, FutexSite};
 
+/// Call chains that get names, the longest waits first.
+const MOST_CHAINS: usize = 1000;
+/// Places that are kept.
 const MOST_SITES: usize = 20;
 
 /// The futex waits of one program and its descendants.
@@ -68,17 +72,24 @@ impl FutexWatch {
     /// All waits seen, those still in progress counted up to `end_ns` (CLOCK_MONOTONIC).
     pub(crate) fn until(&mut self, end_ns: u64, symbols: &mut dyn Symbols) -> FutexFacts {
         let counted = self.totals.until(end_ns);
-        let named = counted.sites.iter().take(MOST_SITES).map(|site| FutexSite {
-            stack: self.frames(site, symbols),
-            waits: site.waits,
-            total_ns: site.total_ns,
-        });
+        // Processes of one program wait in the same places.
+        let mut named: HashMap<Vec<Frame>, FutexSite> = HashMap::new();
+        for site in counted.sites.iter().take(MOST_CHAINS) {
+            let stack = self.frames(site, symbols);
+            let fresh = FutexSite { stack: stack.clone(), waits: 0, total_ns: 0 };
+            let sum = named.entry(stack).or_insert(fresh);
+            sum.waits = sum.waits.saturating_add(site.waits);
+            sum.total_ns = sum.total_ns.saturating_add(site.total_ns);
+        }
+        let mut sites: Vec<FutexSite> = named.into_values().collect();
+        sites.sort_by_cached_key(|site| (Reverse(site.total_ns), site.stack.clone()));
+        sites.truncate(MOST_SITES);
         let threads = counted.threads.iter();
         FutexFacts {
             waits: threads.clone().map(|thread| thread.waits).sum(),
             total_ns: threads.clone().map(|thread| thread.total_ns).sum(),
             lost: counted.lost,
-            sites: named.collect(),
+            sites,
             threads: threads
                 .map(|of| FutexThread { pid: of.pid, tid: of.tid, total_ns: of.total_ns })
                 .collect(),

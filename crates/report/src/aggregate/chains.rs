@@ -274,20 +274,15 @@ fn joined(mut delays: Vec<Delayed>) -> Vec<Delayed> {
     delays
 }
 
-/// What is to be blamed on code of one line.
+/// What is to be blamed on some code.
+#[derive(Default)]
 struct Target {
-    /// That of the first stack.
-    code: Code,
     part: Part,
     /// What of it the code that passes it on had of its own.
     direct: u64,
 }
 
 impl Target {
-    fn of(code: Code) -> Self {
-        Target { code, part: Part::default(), direct: 0 }
-    }
-
     fn add(&mut self, part: Part, is_direct: bool) {
         self.part.add(part);
         self.direct = self.direct.saturating_add(if is_direct { part.ticks } else { 0 });
@@ -354,7 +349,7 @@ pub(super) fn follow(
     let mut names =
         Names { record, image, sites, stacks, ends: HashMap::new(), lines: HashMap::new() };
     // Several stacks may be of one line of code.
-    let mut by_line: BTreeMap<(usize, Line), BTreeMap<Option<Line>, Target>> = BTreeMap::new();
+    let mut by_line: BTreeMap<(usize, Line), BTreeMap<Option<Code>, Target>> = BTreeMap::new();
     for ((row, Source { code, is_direct }), to) in shares {
         let line = names.line(code);
         for (target, part) in to {
@@ -362,15 +357,15 @@ pub(super) fn follow(
             let is_unknown = matches!(target, Code::End(_)) && to.1.is_none();
             let is_own = is_unknown || target.row() == code.row() && to == line;
             let of_line = by_line.entry((row, line.clone())).or_default();
-            let of_target = of_line.entry((!is_own).then_some(to));
-            of_target.or_insert_with(|| Target::of(target)).add(part, is_direct);
+            // Each stack has its own caller.
+            let of_target = of_line.entry((!is_own).then_some(target));
+            of_target.or_default().add(part, is_direct);
         }
     }
-    for ((row, line), mut parts) in by_line {
+    for ((row, line), parts) in by_line {
         let all = super::sum(parts.values().map(|of| of.part.ticks)).max(1);
-        parts.remove(&None);
-        let passed_on = parts.into_values().filter_map(|Target { code, part, direct }| {
-            let to = Blamed { longest_ns: record.ns(part.longest), ..names.piece(code)? };
+        let passed_on = parts.into_iter().filter_map(|(code, Target { part, direct })| {
+            let to = Blamed { longest_ns: record.ns(part.longest), ..names.piece(code?)? };
             let [share, direct] = [part.ticks, direct].map(|ticks| ticks as f64 / all as f64);
             Some(PassedOn { to, share, direct })
         });

@@ -9,7 +9,7 @@ use super::Subject;
 use super::rules::Said;
 use crate::helpers::blamed;
 use crate::rows::{code, kind_of, place};
-use crate::run::{HoldersWaited, Lock, WaitedOn};
+use crate::run::{Class, HoldersWaited, Kind, Lock, WaitedOn};
 use uncontended_figures::{duration, percent};
 
 /// The share of a lock's waiting in which its holder waits too, from which it is not their own work that matters.
@@ -88,6 +88,17 @@ pub(super) fn may_fill(subject: &Subject) -> &'static str {
     }
 }
 
+const SHORTEN: &str = ": shorten what ends that wait, in the code that the culprits name; or let go of this lock before waiting for it";
+
+const FOR_WORK: &str = ": if it waits for work there, nothing is wrong; else shorten what ends that wait, in the code that the culprits name, \
+     or let go of this lock before waiting for it";
+
+/// Whether what holders waited for the most is a row where threads may wait for work.
+fn waits_for_work(subject: &Subject, logged: &HoldersWaited) -> bool {
+    let first = logged.on.first().and_then(|on| subject.lock_of(on.lock?));
+    first.is_some_and(|lock| lock.class == Class::Queue && lock.kind != Kind::Barrier)
+}
+
 /// Holders wait while they hold this lock.
 pub(super) fn passed_on(subject: &Subject) -> Option<Said> {
     let (share, waited_ns) = (share(subject), waited_ns(subject));
@@ -99,16 +110,13 @@ pub(super) fn passed_on(subject: &Subject) -> Option<Said> {
     let (text, advice) = match logged {
         Some(logged) => (
             format!("its holder itself waited, for {}", named(subject, logged)),
-            ": shorten that, or let go of this lock before waiting for it",
+            if waits_for_work(subject, logged) { FOR_WORK } else { SHORTEN },
         ),
         None => {
             let by = &subject.lock.held_by;
             let first = by.iter().max_by_key(|by| by.passed_on_ns)?;
             let holder = blamed(first).unwrap_or_else(|| "unknown code".to_owned());
-            (
-                format!("its holder waited for another thread (mostly in {holder})"),
-                ": see which code the culprits name; or let go of this lock before waiting for that",
-            )
+            (format!("its holder waited for another thread (mostly in {holder})"), SHORTEN)
         }
     };
     let of = logged.map(|logged| ("holders_waited_share", logged.share()));
