@@ -214,6 +214,13 @@ fn an_end_that_was_waited_for() {
         ],
     );
     rests_on(&row, words, &[("total_wait_ns", 400e6), ("ended_share", 0.5), ("first_share", 0.4)]);
+    // From half of that time on, the last one's own waiting is what matters.
+    assert!(says(&row, "divide the work before it more evenly"));
+    let delayed =
+        "arrived, which itself waited for 50.0 % of that time: see which code the culprits name";
+    row.ended_by[0].passed_on_ns = 80 * MS;
+    ends_with(&row, delayed, &[|row| row.ended_by[0].passed_on_ns -= 1]);
+    row.ended_by[0].passed_on_ns = 0;
     (row.kind, row.class) = (Kind::Futex, Class::Unknown);
     let words = "threads waited 400 ms to be woken, and 40.0 % of that ended when late sort.c:3301 woke them";
     ends_with(&row, words, &[|row| row.class = Class::Queue, |row| row.class = Class::Contention]);

@@ -34,13 +34,18 @@ pub(super) fn waited_for(subject: &Subject) -> Option<Said> {
     }
     let (waited, share) = (duration(waited_ns), percent(first.share.min(1.0)));
     let code = blamed(first).unwrap_or_else(|| "unrecorded code".to_owned());
+    let delayed = first.passed_on_ns as f64 / first.wait_ns.max(1) as f64;
     let (text, advice) = if is_barrier {
-        (
-            format!(
-                "threads waited {waited} for the last one to arrive, and {share} of that ended when {code} arrived"
-            ),
-            ": divide the work before it more evenly, if that is not intended",
-        )
+        let text = format!(
+            "threads waited {waited} for the last one to arrive, and {share} of that ended when {code} arrived"
+        );
+        if delayed >= MOSTLY {
+            let delayed = percent(delayed.min(1.0));
+            let text = format!("{text}, which itself waited for {delayed} of that time");
+            (text, ": see which code the culprits name")
+        } else {
+            (text, ": divide the work before it more evenly, if that is not intended")
+        }
     } else {
         (
             format!(
