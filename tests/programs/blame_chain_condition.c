@@ -1,6 +1,7 @@
 /* A convoy whose head holds no lock: a crowd waits for a mutex, its holder waits for what another thread does, and that one
  * is to blame. What the holder waits for is the argument: `condition`, `barrier`, `semaphore`, `join`; with `timeout` it is
- * a time that runs out, which is the holder's own. */
+ * a time that runs out, which is the holder's own. `broadcast`: another thread wakes the holder every millisecond, for
+ * nothing; `polled`: the holder looks every 10 ms, until the head wakes it. */
 #include "truth.h"
 
 enum { ROUNDS = 4, HEAD_MS = 100, CROWD = 3 };
@@ -15,6 +16,18 @@ static _Atomic pid_t middle, crowd[CROWD];
 static _Atomic int64_t done_ns, own_ns;
 
 static int is(const char *name) { return strcmp(mode, name) == 0; }
+static int is_condition(void) { return is("condition") || is("broadcast") || is("polled"); }
+static _Atomic int is_over;
+
+NOINLINE static void *make_noise(void *unused) {
+    while (!is_over) {
+        pthread_mutex_lock(&inner);
+        pthread_cond_broadcast(&changed);
+        pthread_mutex_unlock(&inner);
+        nap_ms(1);
+    }
+    return unused;
+}
 
 /* The crowd comes when the holder is asleep: so the holder's own part is what it does after that alone. */
 NOINLINE static void *work_head(void *unused) {
@@ -23,7 +36,7 @@ NOINLINE static void *work_head(void *unused) {
     for (int i = 0; i < CROWD; i++) await_asleep(&crowd[i]);
     nap_ms(HEAD_MS);
     done_ns = now_ns();
-    if (is("condition")) {
+    if (is_condition()) {
         pthread_mutex_lock(&inner);
         has_changed = 1;
         pthread_cond_signal(&changed);
@@ -37,15 +50,28 @@ NOINLINE static void *work_head(void *unused) {
     return unused;
 }
 
+static struct timespec in_ms(int64_t ms) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += ms * MS;
+    return (struct timespec){until.tv_sec + until.tv_nsec / 1000000000, until.tv_nsec % 1000000000};
+}
+
+NOINLINE static void wait_looking(void) {
+    while (!has_changed) {
+        struct timespec soon = in_ms(10);
+        pthread_cond_timedwait(&changed, &inner, &soon);
+    }
+    __asm__ volatile("");
+}
+
 NOINLINE static void wait_inside(pthread_t head) {
     middle = my_tid();
-    if (is("condition") || is("timeout")) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += is("timeout") ? 5 * HEAD_MS * MS : 0;
-        until = (struct timespec){until.tv_sec + until.tv_nsec / 1000000000, until.tv_nsec % 1000000000};
+    if (is_condition() || is("timeout")) {
+        struct timespec until = in_ms(5 * HEAD_MS);
         pthread_mutex_lock(&inner);
         if (is("timeout")) while (pthread_cond_timedwait(&changed, &inner, &until) != ETIMEDOUT) {}
+        else if (is("polled")) wait_looking();
         else while (!has_changed) pthread_cond_wait(&changed, &inner);
         pthread_mutex_unlock(&inner);
     } else if (is("semaphore")) {
@@ -83,12 +109,16 @@ int main(int count, char **arguments) {
     REQUIRE(pthread_barrier_init(&meeting, NULL, 2) == 0 && sem_init(&posted, 0, 0) == 0);
     pthread_t threads[CROWD];
     for (uintptr_t i = 0; i < CROWD; i++) threads[i] = start(queue, (void *)i);
+    pthread_t noise = 0;
+    if (is("broadcast")) noise = start(make_noise, NULL);
     for (int i = 0; i < ROUNDS; i++) {
         has_changed = middle = 0;
         hold_middle();
         for (int w = 0; w < CROWD; w++) while (crowd[w] != 0) nap_ms(1);
     }
     for (int i = 0; i < CROWD; i++) pthread_join(threads[i], NULL);
+    is_over = 1;
+    if (noise != 0) pthread_join(noise, NULL);
     long long waited = (long long)ROUNDS * CROWD * HEAD_MS * MS * 9 / 10;
     if (is("timeout")) {
         expect("culprit", &outer, "function = hold_middle");

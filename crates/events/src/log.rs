@@ -85,7 +85,7 @@ pub struct Waited {
     pub stack: u32,
     /// What ended it.
     pub by: By,
-    /// Whether it continues the thread's last wait for the lock, which timed out.
+    /// Whether it continues the thread's last wait for the condition, after which it kept the mutex.
     pub continues: bool,
     /// The part of it during which the lock was free.
     pub free: u64,

@@ -54,7 +54,7 @@ fn forget(recorder: &Recorder, cell: &Cell) {
 /// What is known of a wait when it begins.
 #[derive(Debug, Clone, Copy)]
 pub struct Begun {
-    /// Whether it continues one that timed out.
+    /// Whether it continues one that timed out, or was ended for nothing.
     pub continues: bool,
     /// How many threads waited already.
     pub ahead: u32,
@@ -103,6 +103,13 @@ pub fn found_free(lock: &Lock, (call, ended): (u64, u64), now: u64) -> By {
     let by = By::waker(lock, (call, now));
     let is_pass = lock.passing.load(Relaxed) & passing::PASS != 0;
     if is_pass { By { at: by.at.min(ended), ..by } } else { By::default() }
+}
+
+/// Notes that a wait for a condition was ended, and that its thread has the mutex since `now`: if it waits again
+/// without giving up the mutex in between, it did not get what it waits for.
+pub fn came_back(recorder: &Recorder, row: Row, now: u64) {
+    let unserved_at = waited(recorder, row.cell).map(|cold| &cold.unserved_at);
+    unserved_at.into_iter().for_each(|place| place.store(now, Relaxed));
 }
 
 /// The wait is over.

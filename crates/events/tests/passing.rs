@@ -188,6 +188,25 @@ fn a_wait_that_times_out_after_a_pass_waited_for_those_before_it() {
     assert_eq!(keeper.ended_by(), [(3, false, 6), (2, true, 10)]);
 }
 
+/// One that returns for nothing waits again without giving up the mutex.
+#[test]
+fn a_wait_goes_on_while_its_thread_keeps_the_mutex() {
+    let [waiter, other, ..] = parties::<3>();
+    let begins = |held_since| {
+        let begun = passing::begins(waiter.at.recorder, waiter.row, held_since);
+        begun.continues
+    };
+    assert!(!begins(10));
+    other.broadcasts(20);
+    waiter.wakes(12, 25);
+    passing::came_back(waiter.at.recorder, waiter.row, 26);
+    assert!(begins(26), "it has the mutex since then");
+    other.broadcasts(30);
+    waiter.wakes(27, 35);
+    passing::came_back(waiter.at.recorder, waiter.row, 36);
+    assert!(!begins(40), "it has taken the mutex again");
+}
+
 #[test]
 fn what_was_before_the_oldest_wakeup_stays_unknown() {
     let [keeper, waiter, other] = parties();

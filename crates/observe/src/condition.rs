@@ -38,7 +38,7 @@ struct Begun {
     stack: u32,
     /// How often the thread had slept.
     sleeps: Before,
-    /// Whether it continues one that timed out, and who waited already.
+    /// Whether it continues an earlier one, and who waited already.
     begun: passing::Begun,
 }
 
@@ -106,8 +106,11 @@ impl Begun {
         events::record_wait(at, condition, waited);
         if late_ns.is_some() {
             passing::timed_out(at.recorder(), condition, (call, ended), now);
-        } else if is_signalled {
-            passing::came(at.recorder(), condition, (call, ended), by);
+        } else {
+            if is_signalled {
+                passing::came(at.recorder(), condition, (call, ended), by);
+            }
+            passing::came_back(at.recorder(), condition, now);
         }
         recent::come_back(mutex.lock);
         events::bump(&mutex.cell.acquisitions);

@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //! A function counts as one if several functions call it there, if its name says so, or if it only wakes others: the
-//! time was mostly spent before. A report then names the caller of the most waiting next to it. A caller that merely waited
-//! makes it such a function, too, but is not to blame.
+//! time was mostly spent before. A report then names the caller of the most waiting next to it. A caller that merely
+//! waited makes it such a function, too, but is not to blame.
 //! # Evidence
 //! `tests/helpers.rs`.
 

@@ -507,7 +507,7 @@ pub struct Cold {
     pub idle_by: [AtomicU64; cause::KNOWN],
     /// Sum of the waits that timed out since the last one that a wakeup ended (conditions).
     pub unserved: AtomicU64,
-    /// Since when the thread has the mutex, after the last of those.
+    /// Since when the thread has the mutex, after its last wait (conditions).
     pub unserved_at: AtomicU64,
     /// Sum of those that went on until a wakeup, in whose share they are (conditions).
     pub served: AtomicU64,

@@ -9,7 +9,8 @@
 //!   the holds of that lock.
 //!
 //! Each thread of a chain is to blame for what only it did. What a thread waited for until its time ran out, or until
-//! something that was not seen, is its own; so is what was before the thread that ended the wait was made. Where the
+//! something that was not seen, is its own, unless it went straight back to wait for the same: then it is for what
+//! ended the last wait; so is what was before the thread that ended the wait was made. Where the
 //! logs keep the newest waits and holds alone, their shares are those of all. Holders of locks that several processes
 //! share pass nothing on, and readers' holds are not followed.
 //! # Invariants

@@ -108,10 +108,9 @@ impl Meanwhile {
 /// The waits of a thread (I1).
 fn waits(thread: &ThreadRecord, logs: &Logs<'_>) -> Vec<Wait> {
     let mut apart: Vec<Wait> = Vec::new();
-    let mut all: Vec<&LoggedRecord> =
-        thread.log.waits().filter(|wait| !logs.is_over(wait)).collect();
+    let mut all = logs.whole_waits(thread);
     all.sort_by_key(|wait| (wait.began, wait.ended));
-    for wait in all {
+    for wait in &all {
         let began = apart.last().map_or(wait.began, |last| wait.began.max(last.ended));
         let row = logs.row(wait.lock).filter(|_| wait.what != logged::JOIN);
         // A lock without a row is another process's.

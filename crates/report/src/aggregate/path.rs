@@ -224,20 +224,37 @@ impl<'a> Logs<'a> {
         }
     }
 
-    /// The waits of a thread that do not overlap an earlier one. Those that continue one which timed out are one wait.
+    /// The waits of a thread. Those that continue an earlier one, in the same place and straight away, are one wait
+    /// with it: what ended the earlier one changed nothing.
+    pub(super) fn whole_waits(&self, thread: &ThreadRecord) -> Vec<LoggedRecord> {
+        /// The time in between is at most this part of the whole.
+        const STRAIGHT: u64 = 20;
+        let mut waits: Vec<LoggedRecord> = Vec::new();
+        for &(mut wait) in thread.log.waits().filter(|wait| !self.is_over(wait)) {
+            let is_it = |before: &LoggedRecord| {
+                let between = wait.began.saturating_sub(before.ended);
+                let is_straight = between <= wait.ended.saturating_sub(before.began) / STRAIGHT;
+                (before.lock, before.stack) == (wait.lock, wait.stack) && is_straight
+            };
+            let before = waits.iter().rposition(|before| before.lock == wait.lock);
+            let before = before.filter(|&at| wait.what == logged::CONTINUED && is_it(&waits[at]));
+            if let Some(before) = before {
+                // What is in between is the return to the mutex.
+                wait.began = waits[before].began;
+                waits.truncate(before);
+            }
+            waits.push(wait);
+        }
+        waits
+    }
+
+    /// The waits of a thread that do not overlap an earlier one.
     fn waits(&self, thread: &ThreadRecord) -> Vec<Wait> {
         let mut waits: Vec<Wait> = Vec::new();
-        for wait in thread.log.waits().filter(|wait| !self.is_over(wait)) {
-            let (mut began, ended) = (self.ns(wait.began), self.ns(wait.ended));
-            let by = self.by(wait).map(|(thread, at)| (thread, self.ns(at)));
+        for wait in self.whole_waits(thread) {
+            let (began, ended) = (self.ns(wait.began), self.ns(wait.ended));
+            let by = self.by(&wait).map(|(thread, at)| (thread, self.ns(at)));
             let lock = self.locks.get(&wait.lock).copied();
-            if wait.what == logged::CONTINUED
-                && let Some(first) = waits.iter().rposition(|wait| wait.lock == lock)
-            {
-                // What is in between is the return to the mutex.
-                began = waits[first].began;
-                waits.truncate(first);
-            }
             if began < ended && waits.last().is_none_or(|last| last.ended <= began) {
                 let (free, by_stack) = (self.span_ns(wait.free), wait.by_stack);
                 let (excludes, meets) = (false, false);

@@ -63,8 +63,8 @@ pub(crate) struct Wait {
     pub(crate) free: u64,
     /// Whether it was for a lock: the thread that has it keeps others out, but need not come before them.
     pub(crate) excludes: bool,
-    /// Whether it was for the last of several threads that wait for each other (a barrier's): that one would have waited
-    /// for this one, too.
+    /// Whether it was for the last of several threads that wait for each other (a barrier's): that one would have
+    /// waited for this one, too.
     pub(crate) meets: bool,
 }
 

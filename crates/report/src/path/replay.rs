@@ -5,8 +5,8 @@
 //! first come, first served; a thread that finds one free takes it, also while another is being woken for it. Another
 //! wait ends when the thread that ended it has got there. Holds that no thread waited for are not in the record, and
 //! block none. The last thread at a barrier waits for the others, as they do for it. The gain is the difference between
-//! two such runs, with and without the holds of some code, as a share of the former: an estimate, since the replay knows
-//! nothing of the number of CPUs.
+//! two such runs, with and without the holds of some code, as a share of the former: an estimate, since the replay
+//! knows nothing of the number of CPUs.
 //! # Evidence
 //! `tests.rs`: the same as a simulation of the threads' plans.
 
@@ -109,7 +109,7 @@ impl Replay {
                 }
             }
             for &(at, by, ended) in &history.threads[number].joined {
-                // The run may end before it waits for threads that are told to end: others have ended before.
+                // The run may end before it joins threads that it told to end: others have ended before.
                 let at = if number == last && ended <= until { at.min(until) } else { at };
                 lists.after(number, (by, ended), (at, at), 0, None);
             }
@@ -210,7 +210,7 @@ impl Lists<'_> {
         let Some((by, at)) = wait.by.filter(|&(_, at)| at <= wait.ended) else { return };
         let late = wait.ended - at;
         self.after(number, (by, at), (wait.began, wait.ended), late, wait.lock);
-        // Just before the last one goes on.
+        // Just before the last one continues.
         if let Some(before) = at.checked_sub(1).filter(|&before| wait.meets && wait.began <= before)
         {
             self.after(by, (number, wait.began), (before, before), 0, None);
@@ -340,8 +340,8 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// All threads wait for each other, as where they take a lock in another turn than in the record: lets the one go on
-    /// that did so first in the record.
+    /// All threads wait for each other, as where they take a lock in another turn than in the record: lets the one
+    /// continue that did so first in the record.
     fn let_go(&mut self, now: u64) -> Option<()> {
         let waits = self.states.iter().enumerate().filter_map(|(thread, state)| {
             match self.replay.threads[thread].get(state.next)?.1 {

@@ -516,7 +516,7 @@ fn a_thread_that_ended_before_the_last_joins_still_sets_the_length() {
     assert_eq!(gain(&history, &[], last, &Of::Code(0)), 18);
 }
 
-/// Each of two threads is said to have ended the other one's wait while it waited itself: the record contradicts itself.
+/// Each of two threads is said to have ended the other one's wait while it waited itself: a contradiction.
 #[test]
 fn threads_that_wait_for_each_other_go_on_as_in_the_record() {
     let wait = |began, ended, by| Wait {

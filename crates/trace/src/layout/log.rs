@@ -36,7 +36,8 @@ pub mod logged {
     pub const HOLD: u32 = 1;
     /// A wait for another thread's end.
     pub const JOIN: u32 = 2;
-    /// A wait for a lock that continues the thread's last one for it, which timed out.
+    /// A wait for a condition that continues the thread's last one for it, which timed out or was ended for nothing:
+    /// it has not given up the mutex in between.
     pub const CONTINUED: u32 = 3;
     /// A span that the program announced.
     pub const SPAN: u32 = 4;
