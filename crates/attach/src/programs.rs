@@ -30,15 +30,18 @@ use uncontended_sys::bpf::{
 };
 
 /// The kernel's functions that the programs call.
-mod function {
-    pub(super) const LOOK_UP: i32 = 1;
-    pub(super) const UPDATE: i32 = 2;
-    pub(super) const REMOVE: i32 = 3;
-    pub(super) const TIME: i32 = 5;
-    pub(super) const PROCESS_AND_THREAD: i32 = 14;
-    pub(super) const READ_USER: i32 = 112;
-    pub(super) const TASK: i32 = 158;
-    pub(super) const USER_REGISTERS: i32 = 175;
+pub(crate) mod function {
+    pub(crate) const LOOK_UP: i32 = 1;
+    pub(crate) const UPDATE: i32 = 2;
+    pub(crate) const REMOVE: i32 = 3;
+    pub(crate) const TIME: i32 = 5;
+    pub(crate) const PROCESS_AND_THREAD: i32 = 14;
+    /// With `USER`: the calls of the thread's own code.
+    pub(crate) const STACK: i32 = 67;
+    pub(crate) const USER: i32 = 256;
+    pub(crate) const READ_USER: i32 = 112;
+    pub(crate) const TASK: i32 = 158;
+    pub(crate) const USER_REGISTERS: i32 = 175;
 }
 
 /// Places on the program's own stack.

@@ -16,7 +16,7 @@
 
 use crate::CALLS;
 use crate::cannot::{self, Cannot};
-use crate::programs::{Call, end, entries, look_up, waits};
+use crate::programs::{Call, end, entries, function, look_up, waits};
 use crate::{arm, words};
 use uncontended_sys::bpf::{
     Assembler, Attached, Condition::*, Kind, Map, Operation::*, Register::*, Width::*,
@@ -34,18 +34,6 @@ const FORKS: i32 = 2;
 const MOST_PROCESSES: u32 = 4096;
 const MOST_THREADS: u32 = 16 << 10;
 const MOST_CHAINS: u32 = 4096;
-
-/// The kernel's functions.
-mod function {
-    pub(super) const UPDATE: i32 = 2;
-    pub(super) const REMOVE: i32 = 3;
-    pub(super) const LOOK_UP: i32 = 1;
-    pub(super) const TIME: i32 = 5;
-    pub(super) const PROCESS_AND_THREAD: i32 = 14;
-    pub(super) const STACK: i32 = 67;
-    /// For `STACK`: the calls of the user's code.
-    pub(super) const USER: i32 = 256;
-}
 
 /// Places in an entry of `threads`.
 mod thread {
@@ -74,7 +62,7 @@ mod own {
 }
 
 /// The futex waits of one process's threads in one place.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteTotal {
     /// Their time.
     pub total_ns: u64,
@@ -224,8 +212,7 @@ fn site(key: &[u8], waits: u64, total_ns: u64) -> SiteTotal {
 
 /// One of each process and chain, the most waiting first.
 fn merged(mut sites: Vec<SiteTotal>) -> Vec<SiteTotal> {
-    let key = |site: &SiteTotal| (site.pid, site.chain.clone());
-    sites.sort_by_cached_key(key);
+    sites.sort_unstable_by(|a, b| (a.pid, &a.chain).cmp(&(b.pid, &b.chain)));
     sites.dedup_by(|next, kept| {
         let is_same = (next.pid, &next.chain) == (kept.pid, &kept.chain);
         if is_same {

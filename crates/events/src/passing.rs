@@ -94,7 +94,6 @@ pub fn timed_out(recorder: &Recorder, row: Row, (call, ended): (u64, u64), now: 
     add(&cold.served, booked);
     let rest = if is_pass { ended.saturating_sub(last) } else { unserved };
     cold.unserved.store(rest, Relaxed);
-    cold.unserved_at.store(now, Relaxed);
 }
 
 /// What ended a wait since `call` that timed out at `ended`, if its thread, which has the mutex since `now`, does not
@@ -105,11 +104,12 @@ pub fn found_free(lock: &Lock, (call, ended): (u64, u64), now: u64) -> By {
     if is_pass { By { at: by.at.min(ended), ..by } } else { By::default() }
 }
 
-/// Notes that a wait for a condition was ended, and that its thread has the mutex since `now`: if it waits again
-/// without giving up the mutex in between, it did not get what it waits for.
+/// Notes that a wait for a condition is over, and that its thread has the mutex since `now`: if it waits again without
+/// giving up the mutex in between, it did not get what it waits for.
 pub fn came_back(recorder: &Recorder, row: Row, now: u64) {
-    let unserved_at = waited(recorder, row.cell).map(|cold| &cold.unserved_at);
-    unserved_at.into_iter().for_each(|place| place.store(now, Relaxed));
+    if let Some(cold) = waited(recorder, row.cell) {
+        cold.unserved_at.store(now, Relaxed);
+    }
 }
 
 /// The wait is over.

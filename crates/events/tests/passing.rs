@@ -47,6 +47,7 @@ impl Party {
             Waited { call, now, release: 0, ended: End::TimedOut, stack: 9, ..Waited::default() };
         events::record_wait(self.at, self.row, waited);
         passing::timed_out(self.at.recorder, self.row, (call, now), now);
+        passing::came_back(self.at.recorder, self.row, now);
     }
 
     /// `(stack, whether it was a pass, wait)` of each entry, oldest first.

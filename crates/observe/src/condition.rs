@@ -106,12 +106,10 @@ impl Begun {
         events::record_wait(at, condition, waited);
         if late_ns.is_some() {
             passing::timed_out(at.recorder(), condition, (call, ended), now);
-        } else {
-            if is_signalled {
-                passing::came(at.recorder(), condition, (call, ended), by);
-            }
-            passing::came_back(at.recorder(), condition, now);
+        } else if is_signalled {
+            passing::came(at.recorder(), condition, (call, ended), by);
         }
+        passing::came_back(at.recorder(), condition, now);
         recent::come_back(mutex.lock);
         events::bump(&mutex.cell.acquisitions);
         if release > ended {

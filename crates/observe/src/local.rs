@@ -434,7 +434,9 @@ pub(crate) fn note_exit(process: &Process) {
         // SAFETY: as in `current` (I1).
         let Recorder { arena, thread, .. } = &unsafe { &*(word as *const Local) }.recorder;
         process.ended_by.store(arena.unit_of(*thread), Relaxed);
-        note_figures(thread);
+        if !sandbox::is_filtered() {
+            note_figures(thread);
+        }
     }
     process.end_ticks.store(clock::ticks(), Relaxed);
 }
@@ -448,11 +450,8 @@ fn note_end(thread: &Thread) {
     thread.end_ticks.store(clock::ticks(), Relaxed);
 }
 
-/// Notes the kernel's figures of the calling thread, which is about to end, where the kernel may be asked.
+/// Notes the kernel's figures of the calling thread, which is about to end.
 fn note_figures(thread: &Thread) {
-    if sandbox::is_filtered() {
-        return;
-    }
     let used = kernel::thread_usage();
     thread.cpu_ns.store(kernel::thread_cpu_ns(), Relaxed);
     let system = used.ru_stime;

@@ -28,7 +28,7 @@ pub(crate) struct Watches {
 }
 
 impl Watches {
-    /// How often to look, to keep the kernel's buffers from overflowing.
+    /// How often to look, to keep the kernel's buffers from overflowing, and to meet processes that end soon.
     pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(5);
 
     /// Arms what `plan` asks for, for the next program that is started, whose file is `program`. `obstacle` is why the

@@ -223,19 +223,15 @@ fn a_lock_that_many_wait_for_off_the_path_gains_nothing() {
     assert_eq!(last.1, 510);
 }
 
+/// A wait for a thread's end.
+fn join(began: u64, ended: u64, by: usize) -> Wait {
+    let by = Some((by, ended));
+    Wait { began, ended, lock: None, by, by_stack: 0, free: 0, excludes: false, meets: false }
+}
+
 /// The main thread waits for a worker's end, and then a moment for that of a thread that it told to end.
 #[test]
 fn a_thread_that_was_told_to_end_does_not_set_the_length() {
-    let join = |began, ended, by| Wait {
-        began,
-        ended,
-        lock: None,
-        by: Some((by, ended)),
-        by_stack: 0,
-        free: 0,
-        excludes: false,
-        meets: false,
-    };
     let worker = Thread { creator: Some(0), holds: vec![(0, 10, 90)], ..Thread::default() };
     let told = Thread { creator: Some(0), ..Thread::default() };
     let main = Thread { waits: vec![join(0, 97, 1), join(97, 99, 2)], ..Thread::default() };
@@ -494,16 +490,6 @@ fn the_last_one_at_a_barrier_waits_for_the_others() {
 fn a_thread_that_ended_before_the_last_joins_still_sets_the_length() {
     let worker = Thread { creator: Some(0), holds: vec![(0, 10, 98)], ..Thread::default() };
     let early = Thread { creator: Some(0), ..Thread::default() };
-    let join = |began, ended, by| Wait {
-        began,
-        ended,
-        lock: None,
-        by: Some((by, ended)),
-        by_stack: 0,
-        free: 0,
-        excludes: false,
-        meets: false,
-    };
     let told = Thread { creator: Some(0), ..Thread::default() };
     let main = Thread {
         waits: vec![join(0, 98, 1), join(98, 99, 3)],
