@@ -17,10 +17,15 @@ static _Atomic int64_t done_ns, own_ns;
 
 static int is(const char *name) { return strcmp(mode, name) == 0; }
 static int is_condition(void) { return is("condition") || is("broadcast") || is("polled"); }
-static _Atomic int is_over;
+static _Atomic int is_over, wants_quiet, is_quiet;
 
 NOINLINE static void *make_noise(void *unused) {
     while (!is_over) {
+        is_quiet = wants_quiet;
+        if (is_quiet) {
+            nap_ms(1);
+            continue;
+        }
         pthread_mutex_lock(&inner);
         pthread_cond_broadcast(&changed);
         pthread_mutex_unlock(&inner);
@@ -29,12 +34,20 @@ NOINLINE static void *make_noise(void *unused) {
     return unused;
 }
 
+/* So that what wakes the holder last is its own. */
+NOINLINE static void await_quiet(void) {
+    wants_quiet = 1;
+    while (!is_quiet) nap_ms(1);
+    await_asleep(&middle);
+}
+
 /* The crowd comes when the holder is asleep: so the holder's own part is what it does after that alone. */
 NOINLINE static void *work_head(void *unused) {
     await_asleep(&middle);
     open_rounds++;
     for (int i = 0; i < CROWD; i++) await_asleep(&crowd[i]);
     nap_ms(HEAD_MS);
+    if (is("broadcast")) await_quiet();
     done_ns = now_ns();
     if (is_condition()) {
         pthread_mutex_lock(&inner);
@@ -112,7 +125,7 @@ int main(int count, char **arguments) {
     pthread_t noise = 0;
     if (is("broadcast")) noise = start(make_noise, NULL);
     for (int i = 0; i < ROUNDS; i++) {
-        has_changed = middle = 0;
+        has_changed = middle = wants_quiet = 0;
         hold_middle();
         for (int w = 0; w < CROWD; w++) while (crowd[w] != 0) nap_ms(1);
     }

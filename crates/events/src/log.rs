@@ -85,8 +85,8 @@ pub struct Waited {
     pub stack: u32,
     /// What ended it.
     pub by: By,
-    /// Whether it continues the thread's last wait for the condition, after which it kept the mutex.
-    pub continues: bool,
+    /// If it continues the thread's last wait for the condition: how long the thread had had the mutex by then.
+    pub continues_after: Option<u64>,
     /// The part of it during which the lock was free.
     pub free: u64,
     /// Whether the thread slept; none if that is unknown.
@@ -104,14 +104,16 @@ struct Entry {
     stack: u32,
     by: By,
     free: u64,
+    between: u32,
 }
 
 /// Keeps a wait of the calling thread for `lock`. The thread must be marked as recording.
 pub(crate) fn wait(recorder: &Recorder, lock: &Lock, waited: &Waited) {
-    let &Waited { call: began, now: ended, stack, by, continues, free, .. } = waited;
-    let what = if continues { logged::CONTINUED } else { logged::WAIT };
+    let &Waited { call: began, now: ended, stack, by, continues_after, free, .. } = waited;
+    let what = if continues_after.is_some() { logged::CONTINUED } else { logged::WAIT };
+    let between = u32::try_from(continues_after.unwrap_or(0)).unwrap_or(u32::MAX);
     let lock = recorder.arena.unit_of(lock);
-    note(recorder, Entry { what, began, ended, lock, joined: 0, stack, by, free });
+    note(recorder, Entry { what, began, ended, lock, joined: 0, stack, by, free, between });
 }
 
 /// Keeps a hold of the calling thread, with the stack of its acquisition. The thread must be marked as recording.
@@ -137,7 +139,8 @@ fn note(recorder: &Recorder, entry: Entry) {
     let Some(part) = part(recorder) else { return };
     let noted = part.noted.load(Relaxed);
     let Some(place) = part.entries.get(noted as usize) else { return };
-    let Logged { began, ended, by_at, joined, free, lock, stack, by, by_stack, what, .. } = place;
+    let Logged { began, ended, by_at, joined, free, lock, stack, by, by_stack, what, between } =
+        place;
     began.store(entry.began, Relaxed);
     ended.store(entry.ended, Relaxed);
     by_at.store(entry.by.at, Relaxed);
@@ -148,6 +151,7 @@ fn note(recorder: &Recorder, entry: Entry) {
     by.store(entry.by.unit, Relaxed);
     by_stack.store(entry.by.stack, Relaxed);
     what.store(entry.what, Relaxed);
+    between.store(entry.between, Relaxed);
     part.noted.store(noted + 1, Relaxed);
 }
 

@@ -54,14 +54,14 @@ fn forget(recorder: &Recorder, cell: &Cell) {
 /// What is known of a wait when it begins.
 #[derive(Debug, Clone, Copy)]
 pub struct Begun {
-    /// Whether it continues one that timed out, or was ended for nothing.
-    pub continues: bool,
+    /// If it continues one that timed out, or was ended for nothing: how long its thread had had the mutex.
+    pub continues_after: Option<u64>,
     /// How many threads waited already.
     pub ahead: u32,
 }
 
-/// The thread of `row` begins a wait for a condition, and has had its mutex since `held_since`.
-pub fn begins(recorder: &Recorder, row: Row, held_since: u64) -> Begun {
+/// The thread of `row` begins a wait for a condition at `call`, and has had its mutex since `held_since`.
+pub fn begins(recorder: &Recorder, row: Row, (held_since, call): (u64, u64)) -> Begun {
     let Row { cell, lock } = row;
     let ahead = lock.attention.fetch_add(1, Relaxed) & attention::WAITERS;
     let cold = waited(recorder, cell);
@@ -70,7 +70,8 @@ pub fn begins(recorder: &Recorder, row: Row, held_since: u64) -> Begun {
     if !continues {
         forget(recorder, cell);
     }
-    Begun { continues, ahead }
+    let continues_after = continues.then(|| call.saturating_sub(held_since));
+    Begun { continues_after, ahead }
 }
 
 /// Notes that its wait since `call` timed out at `ended`, and that it has the mutex since `now`. What it waited before

@@ -378,8 +378,8 @@ fn divided_while_noted() -> impl Fn() + 'static {
     let scene = Scene::new();
     let [waker, waiter] = scene.threads;
     let (by, row) = (waker.row(64), waiter.row(64));
-    passing::begins(waiter.recorder, row, 0);
-    passing::begins(waker.recorder, by, 0);
+    passing::begins(waiter.recorder, row, (0, 0));
+    passing::begins(waker.recorder, by, (0, 0));
     passing::came(waker.recorder, by, (0, 1), By::default());
     move || {
         let wakes = move |now| {
@@ -410,7 +410,7 @@ fn chained_while_noted() -> impl Fn() + 'static {
     let first = At { stack: 3, ..At::new(recorder((scene.arena, scene.process)), 15) };
     let [its, row] = [(waker, 64), (waiter, 128)].map(|(at, key)| {
         let row = generations::enter(at, key, FUTEX).expect("room");
-        passing::begins(at.recorder, row, 0);
+        passing::begins(at.recorder, row, (0, 0));
         row
     });
     events::ends(first, its.lock, ONE);

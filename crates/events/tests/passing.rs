@@ -15,7 +15,7 @@ use uncontended_trace::layout::{Caused, Cell, PASSED, RECENT, WAITED, WAKE, kind
 impl Party {
     /// Begins a wait for the condition, with its mutex held since `held_since`.
     fn sleeps(self, held_since: u64) {
-        passing::begins(self.at.recorder, self.row, held_since);
+        passing::begins(self.at.recorder, self.row, (held_since, held_since));
     }
 
     fn signals(self, now: u64) {
@@ -183,7 +183,7 @@ fn a_wait_that_times_out_after_a_pass_waited_for_those_before_it() {
     waiter.signals(30);
     keeper.sleeps(0);
     passing::ended(keeper.row.lock);
-    passing::begins(other.at.recorder, other.row, 0);
+    passing::begins(other.at.recorder, other.row, (0, 0));
     waiter.signals(48);
     passing::timed_out(keeper.at.recorder, keeper.row, (35, 45), 50);
     assert_eq!(keeper.ended_by(), [(3, false, 6), (2, true, 10)]);
@@ -191,21 +191,21 @@ fn a_wait_that_times_out_after_a_pass_waited_for_those_before_it() {
 
 /// One that returns for nothing waits again without giving up the mutex.
 #[test]
-fn a_wait_goes_on_while_its_thread_keeps_the_mutex() {
+fn a_wait_continues_while_its_thread_keeps_the_mutex() {
     let [waiter, other, ..] = parties::<3>();
-    let begins = |held_since| {
-        let begun = passing::begins(waiter.at.recorder, waiter.row, held_since);
-        begun.continues
+    let begins = |held_since, call| {
+        let begun = passing::begins(waiter.at.recorder, waiter.row, (held_since, call));
+        begun.continues_after
     };
-    assert!(!begins(10));
+    assert_eq!(begins(10, 12), None);
     other.broadcasts(20);
     waiter.wakes(12, 25);
     passing::came_back(waiter.at.recorder, waiter.row, 26);
-    assert!(begins(26), "it has the mutex since then");
+    assert_eq!(begins(26, 27), Some(1), "it has had the mutex since then");
     other.broadcasts(30);
     waiter.wakes(27, 35);
     passing::came_back(waiter.at.recorder, waiter.row, 36);
-    assert!(!begins(40), "it has taken the mutex again");
+    assert_eq!(begins(40, 41), None, "it has taken the mutex again");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use uncontended_trace::layout::RECENT;
 impl Party {
     /// Begins a wait for the condition; the result is how many waited already.
     fn sleeps(self) -> u32 {
-        passing::begins(self.at.recorder, self.row, 0).ahead
+        passing::begins(self.at.recorder, self.row, (0, 0)).ahead
     }
 
     fn wakes(self, waiters: u64, now: u64) {

@@ -57,7 +57,7 @@ fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<B
     at.recorder().thread.asleep_since.store(call.ticks, Relaxed);
     wants::begin(at.recorder(), condition.lock, call.ticks, false);
     wants::called_in(at.recorder(), stack);
-    let begun = passing::begins(at.recorder(), condition, held_since);
+    let begun = passing::begins(at.recorder(), condition, (held_since, call.ticks));
     release.done(at, mutex, mutex.lock, false);
     Some(Begun { at, condition, mutex, call, stack, sleeps, begun })
 }
@@ -99,7 +99,7 @@ impl Begun {
             ended: end,
             stack,
             by,
-            continues: begun.continues,
+            continues_after: begun.continues_after,
             slept,
             ..Waited::default()
         };

@@ -422,6 +422,7 @@ fn small() -> Writer {
                 by_at,
                 joined: 77,
                 free: 20,
+                between: 30,
                 lock,
                 stack,
                 by,

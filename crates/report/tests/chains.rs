@@ -222,6 +222,34 @@ fn what_no_thread_ended_is_the_holders_own() {
     assert_eq!(passed_on(&run.report()), 0);
 }
 
+/// What a wait that continues has waited before counts with it: not what its thread did in between, if that was much.
+#[test]
+fn a_wait_that_continues_is_one_with_what_it_waited_before() {
+    let culprits_if = |between_ms: u64| {
+        let mut run = Run::new();
+        let head = run.threads[3];
+        let noise = run.writer.thread(run.process, 11);
+        run.writer.word(noise, offset_of!(Thread, start_ticks), at(0));
+        let first = wait(run.condition, (1_200, 1_700), (noise, 1_600), run.stacks[2]);
+        let between = 2 * between_ms as u32 * MS as u32;
+        let last = wait(run.condition, (2_000, 2_500), (head, 2_400), run.stacks[1]);
+        let last = LoggedRecord { what: logged::CONTINUED, between, ..last };
+        run.logs[0].splice(..1, [first, last]);
+        culprits(&run.report())
+            .into_iter()
+            .filter(|of| of.2 != 0)
+            .map(|of| (of.1.to_owned(), of.2))
+            .collect()
+    };
+    let whole: Vec<(String, u64)> = culprits_if(1);
+    assert_eq!(whole, [("f10".to_owned(), 700), ("f20".to_owned(), 1_200)]);
+    let apart: Vec<(String, u64)> = culprits_if(300);
+    assert_eq!(
+        apart,
+        [("f10", 1_100), ("f20", 400), ("f30", 400)].map(|(of, ms)| (of.to_owned(), ms))
+    );
+}
+
 /// Before it was made, the thread that ended the wait did nothing.
 #[test]
 fn the_time_before_a_thread_is_not_its_own() {

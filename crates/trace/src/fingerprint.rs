@@ -70,7 +70,7 @@ const _: () = {
         Wakes: noted of;
         Wake: at before lock site;
         LogPart: after noted first spare entries;
-        Logged: began ended by_at joined free lock stack by by_stack what spare;
+        Logged: began ended by_at joined free lock stack by by_stack what between;
         SpanName: next spare at count text;
         Nested: next lock stack count held;
         Held: lock site;

@@ -328,6 +328,7 @@ impl<'b> View<'b> {
             by_at: u64(offset_of!(Logged, by_at)),
             joined: u64(offset_of!(Logged, joined)),
             free: u64(offset_of!(Logged, free)),
+            between: u32(offset_of!(Logged, between)),
             lock: u32(offset_of!(Logged, lock)),
             stack: u32(offset_of!(Logged, stack)),
             by: u32(offset_of!(Logged, by)),

@@ -179,6 +179,8 @@ pub struct LoggedRecord {
     pub joined: u64,
     /// The part of the wait during which the lock was free.
     pub free: u64,
+    /// How long the thread had had the mutex when it continued to wait, at most `u32::MAX`.
+    pub between: u32,
     /// The lock, or the name of the span; 0 if it was for another thread's end.
     pub lock: Unit,
     /// Stack of the call that waited or acquired; 0 if unknown.

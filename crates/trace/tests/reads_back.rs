@@ -199,6 +199,7 @@ impl Writer {
                 by_at: self.word(unit, at + offset_of!(Logged, by_at)),
                 joined: self.word(unit, at + offset_of!(Logged, joined)),
                 free: self.word(unit, at + offset_of!(Logged, free)),
+                between: self.half(unit, at + offset_of!(Logged, between)),
                 lock: self.half(unit, at + offset_of!(Logged, lock)),
                 stack: self.half(unit, at + offset_of!(Logged, stack)),
                 by: self.half(unit, at + offset_of!(Logged, by)),

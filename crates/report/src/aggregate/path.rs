@@ -224,16 +224,16 @@ impl<'a> Logs<'a> {
         }
     }
 
-    /// The waits of a thread. Those that continue an earlier one, in the same place and straight away, are one wait
-    /// with it: what ended the earlier one changed nothing.
+    /// The waits of a thread. Those that continue an earlier one, in the same place and straight after its return, are
+    /// one wait with it: what ended the earlier one changed nothing.
     pub(super) fn whole_waits(&self, thread: &ThreadRecord) -> Vec<LoggedRecord> {
-        /// The time in between is at most this part of the whole.
+        /// What the thread did in between took at most this part of the whole.
         const STRAIGHT: u64 = 20;
         let mut waits: Vec<LoggedRecord> = Vec::new();
         for &(mut wait) in thread.log.waits().filter(|wait| !self.is_over(wait)) {
             let is_it = |before: &LoggedRecord| {
-                let between = wait.began.saturating_sub(before.ended);
-                let is_straight = between <= wait.ended.saturating_sub(before.began) / STRAIGHT;
+                let whole = wait.ended.saturating_sub(before.began);
+                let is_straight = u64::from(wait.between) <= whole / STRAIGHT;
                 (before.lock, before.stack) == (wait.lock, wait.stack) && is_straight
             };
             let before = waits.iter().rposition(|before| before.lock == wait.lock);

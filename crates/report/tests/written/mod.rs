@@ -153,6 +153,7 @@ impl Writer {
                 (offset_of!(Logged, stack), entry.stack),
                 (offset_of!(Logged, by), entry.by),
                 (offset_of!(Logged, by_stack), entry.by_stack),
+                (offset_of!(Logged, between), entry.between),
             ];
             for (field, value) in words {
                 self.word(part, at + field, value);

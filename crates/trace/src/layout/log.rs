@@ -68,8 +68,8 @@ pub struct Logged {
     pub by_stack: AtomicU32,
     /// One of [`logged`].
     pub what: AtomicU32,
-    /// Keeps the size a unit.
-    pub spare: AtomicU32,
+    /// How long the thread had had the mutex when it continued to wait, in ticks, at most `u32::MAX`.
+    pub between: AtomicU32,
 }
 
 /// The spans of one name in a thread.
