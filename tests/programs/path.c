@@ -7,7 +7,8 @@
  * after each; meanwhile twelve queue at another lock for 144 ms. Without a pause they barge in.
  * `pool`: threads have one of two permits in turn. One that gives its own back often has it again before the waiter runs.
  * `late`: a thread waits for the last of a hold that is longer than the queue, which is off the path.
- * `meets`: threads meet at a barrier, the one that holds the lock last, and another one a little before.
+ * `meets`: threads meet at a barrier, the one that holds the lock last, and one of two others a little before; `counted`: the
+ *   barrier is made of a mutex and a condition.
  * `told`: a thread waits for a long hold and then for a short one, in turns; the holders run until they are told to end. */
 #include "truth.h"
 
@@ -308,8 +309,8 @@ static void pool(void) {
     expect("culprit", &posted, "gain(hold_permit) >= %lld", held * 3 / 4);
 }
 
-enum { MEETINGS = 12, LAST_MS = 30, OTHER_MS = 24 };
-/* When the last thread, and when the other one, came to each meeting. */
+enum { MEETINGS = 12, MEMBERS = 4, LAST_MS = 30, OTHER_MS = 24 };
+/* When the last thread, and when the one before it, came to each meeting. */
 static int64_t last_came_ns[MEETINGS], other_came_ns[MEETINGS];
 
 NOINLINE static void hold_to_meet(void) {
@@ -319,27 +320,45 @@ NOINLINE static void hold_to_meet(void) {
     __asm__ volatile("");
 }
 
+static pthread_mutex_t arrivals = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t all_came = PTHREAD_COND_INITIALIZER;
+static int came;
+
+NOINLINE static void meet(void) {
+    if (is_mode("meets")) {
+        pthread_barrier_wait(&barrier);
+        return;
+    }
+    pthread_mutex_lock(&arrivals);
+    int round = came / MEMBERS;
+    if (++came % MEMBERS == 0) pthread_cond_broadcast(&all_came);
+    while (came / MEMBERS == round) pthread_cond_wait(&all_came, &arrivals);
+    pthread_mutex_unlock(&arrivals);
+}
+
 static void *comes_last(void *unused) {
     for (int i = 0; i < MEETINGS; i++) {
-        pthread_barrier_wait(&barrier);
+        meet();
         hold_to_meet();
         last_came_ns[i] = now_ns();
     }
     return unused;
 }
 
-static void *comes_before(void *unused) {
+/* In each other round. */
+static void *comes_before(void *number) {
     for (int i = 0; i < MEETINGS; i++) {
-        pthread_barrier_wait(&barrier);
-        nap_ms(OTHER_MS);
-        other_came_ns[i] = now_ns();
+        meet();
+        int is_late = i % 2 == (int)(intptr_t)number;
+        nap_ms(is_late ? OTHER_MS : 1);
+        if (is_late) other_came_ns[i] = now_ns();
     }
-    return unused;
+    return NULL;
 }
 
 static void *waits_and_comes(void *unused) {
     for (int i = 0; i < MEETINGS; i++) {
-        pthread_barrier_wait(&barrier);
+        meet();
         nap_ms(1);
         pthread_mutex_lock(&slow_lock);
         pthread_mutex_unlock(&slow_lock);
@@ -348,11 +367,12 @@ static void *waits_and_comes(void *unused) {
 }
 
 static void meets(void) {
-    pthread_barrier_init(&barrier, NULL, 3);
-    pthread_t waiter = start(waits_and_comes, NULL), last = start(comes_last, NULL), other = start(comes_before, NULL);
+    pthread_barrier_init(&barrier, NULL, MEMBERS);
+    pthread_t waiter = start(waits_and_comes, NULL), last = start(comes_last, NULL);
+    pthread_t others[] = {start(comes_before, (void *)0), start(comes_before, (void *)1)};
     pthread_join(waiter, NULL);
     pthread_join(last, NULL);
-    pthread_join(other, NULL); /* It has ended before. */
+    for (int i = 0; i < 2; i++) pthread_join(others[i], NULL); /* They have ended before. */
     long long saved = 0;
     for (int i = 0; i < MEETINGS; i++) {
         if (last_came_ns[i] > other_came_ns[i]) saved += last_came_ns[i] - other_came_ns[i];
@@ -365,7 +385,7 @@ static void meets(void) {
 int main(int count, char **arguments) {
     REQUIRE(count > 1);
     mode = arguments[1];
-    if (is_mode("meets")) {
+    if (is_mode("meets") || is_mode("counted")) {
         meets();
         return 0;
     }

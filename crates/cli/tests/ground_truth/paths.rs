@@ -88,7 +88,9 @@ fn the_path_is_in_the_holds_of_a_pool() {
 /// Of a thread that is the last one at a barrier, the others' coming bounds what it can gain.
 #[test]
 fn the_path_meets_others_at_a_barrier() {
-    check_with("path", &["meets"], 0);
+    for mode in ["meets", "counted"] {
+        check_with("path", &[mode], 0);
+    }
 }
 
 fn the_slowest_waited_for_the_compaction(spans: &Value) {

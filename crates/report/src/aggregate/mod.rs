@@ -17,6 +17,7 @@ mod joins;
 mod keeper;
 mod locks;
 mod meanwhile;
+mod meetings;
 mod nature;
 mod order;
 mod outside;
@@ -209,7 +210,8 @@ fn parts(
     let passes = passes::passes(image, &logs, &rows);
     let delays = chains::follow((record, image), (&meanwhile, &passes), &mut rows, sites, stacks);
     holders::add(record, &meanwhile, &passes, &mut rows, stacks);
-    let path = path::known((record, image), (&logs, &rows), &delays, sites, stacks);
+    let meetings = meetings::rows(&rows, &meanwhile, stacks);
+    let path = path::known((record, image), (&logs, &rows), (&delays, &meetings), sites, stacks);
     let mut deadlocks = Vec::new();
     if let Some(waits) = Waits::of(record, image, &rows.units) {
         hung::add(record, image, wall_ns, &waits, &mut rows, stacks);

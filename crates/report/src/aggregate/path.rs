@@ -52,11 +52,11 @@ pub(super) struct Known {
     rivals: Rivals,
 }
 
-/// The history of `image`, with its path if it ended by itself.
+/// The history of `image`, with its path if it ended by itself. Threads meet at the rows `meetings`.
 pub(super) fn known(
     (record, image): (&Record<'_>, &ProcessRecord),
     (logs, rows): (&Logs<'_>, &Rows),
-    delays: &[Delay],
+    (delays, meetings): (&[Delay], &HashSet<usize>),
     sites: &Sites,
     stacks: &mut Stacks<'_>,
 ) -> Known {
@@ -79,9 +79,9 @@ pub(super) fn known(
     let tids = tids.chain(std::iter::repeat(UNSEEN)).take(history.threads.len()).collect();
     for wait in history.threads.iter_mut().flat_map(|thread| &mut thread.waits) {
         let lock = wait.lock.and_then(|row| rows.locks.get(row));
-        wait.excludes = lock
-            .is_some_and(|lock| lock.class.is_caused_by_holders() && lock.kind != Kind::Barrier);
-        wait.meets = lock.is_some_and(|lock| lock.kind == Kind::Barrier);
+        wait.meets = wait.lock.is_some_and(|row| meetings.contains(&row));
+        let is_held = lock.is_some_and(|lock| lock.class.is_caused_by_holders());
+        wait.excludes = is_held && !wait.meets;
         if lock.is_some_and(|lock| lock.kind == Kind::Semaphore && lock.idle_ns.is_none()) {
             wait.free = 0; // Of several permits, it is not known for how long there was one.
         }

@@ -63,7 +63,7 @@ pub(crate) struct Wait {
     pub(crate) free: u64,
     /// Whether it was for a lock: the thread that has it keeps others out, but need not come before them.
     pub(crate) excludes: bool,
-    /// Whether it was for the last of several threads that wait for each other (a barrier's): that one would have
+    /// Whether it was for the last of several threads that wait for each other, as at a barrier: that one would have
     /// waited for this one, too.
     pub(crate) meets: bool,
 }
