@@ -240,6 +240,12 @@ fn a_hang_is_followed_to_its_head() {
     let words = "without releasing it, which it took in save db.c:7; it was asleep itself, for no lock that is known; 4 more \
                  wait behind these";
     assert!(found.len() == 1 && found[0].ends_with(words), "{found:#?}");
+    let mut waits = of(all.clone());
+    let mut saver = thread(9, "saver");
+    saver.unfinished_join = Some(11);
+    waits.processes[0].threads = vec![saver];
+    let text = &find(&waits)[0].text;
+    assert!(text.contains("db.c:7; it waited itself for the end of thread 11; 4 more"), "{text}");
     // Waits that did not end count: their rows come first, and the table has them.
     let mut report = of(all);
     let mut ended = contended(&[MS; 100], &[], &[]);

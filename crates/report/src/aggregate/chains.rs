@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, HashMap};
 use uncontended_trace::reader::{ProcessRecord, Record};
 
 /// How many threads of a chain are followed.
-const LONGEST: usize = 8;
+const LONGEST: usize = 64;
 /// How many parts of holds are looked at: a bound on the time that this takes.
 const MOST: usize = 1_000_000;
 

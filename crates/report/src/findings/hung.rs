@@ -77,8 +77,7 @@ fn of_head(subject: &Subject, left: Unfinished, head: &Head) -> String {
     let taken = callers(&head.taken).next().or(head.taken.first());
     let taken =
         taken.map_or_else(String::new, |frame| format!(", which it took in {}", code(frame)));
-    let asleep =
-        if head.is_asleep { "; it was asleep itself, for no lock that is known" } else { "" };
+    let asleep = if head.is_asleep { asleep(subject, head) } else { String::new() };
     if head.through == 0 {
         let others = u64::from(head.behind).saturating_sub(left.count);
         let more = match others {
@@ -95,6 +94,18 @@ fn of_head(subject: &Subject, left: Unfinished, head: &Head) -> String {
         several(head.behind.into(), "thread waits", "threads wait"),
         named(head.tid, &head.name),
         head.lock
+    )
+}
+
+/// For what the head of a chain was asleep.
+fn asleep(subject: &Subject, head: &Head) -> String {
+    let mut threads = subject.processes.iter().flat_map(|process| &process.threads);
+    let thread = threads.find(|thread| thread.tid == head.tid);
+    let waits =
+        thread.filter(|of| of.unfinished_object.or(of.unfinished_join.map(u64::from)).is_some());
+    waits.map_or_else(
+        || "; it was asleep itself, for no lock that is known".to_owned(),
+        |of| format!("; it waited itself for {}", hangs::wanted(subject.report, of)),
     )
 }
 
