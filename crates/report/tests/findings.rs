@@ -384,7 +384,17 @@ fn code_is_not_blamed_where_cpus_were_missing() {
     let holds = [[2 * US; 9_000].as_slice(), &[210 * MS; 5]].concat();
     let long = contended(&[200 * MS; 5], &[], &holds);
     let late = contended(&[25 * MS; 30], &[20 * MS; 10], &[2 * MS; 500]);
+    let barged = |mut row: Lock| {
+        row.worst_idle = Some(worst_idle(20 * MS, IdleCause::Barged));
+        row
+    };
+    let short = contended(&[MS; 600], &[900 * US; 600], &[400 * US; 1_000]);
     for (row, words) in [
+        (
+            barged(late.clone()),
+            "threads that did not wait take it before the waiters; its threads had no",
+        ),
+        (barged(short), "took it before the waiters did; its threads had no CPU"),
         (long.clone(), "or the holder lost its CPU"),
         (long, "its threads had no CPU for 75.0 % of the time in which they wanted one"),
         (late, "; its threads had no CPU"),

@@ -107,9 +107,9 @@ fn long_idle(subject: &Subject) -> Option<Said> {
         IdleCause::Barged => "threads that did not wait take it before the waiters",
         IdleCause::Unknown => "its waiters are woken or scheduled late",
     };
-    let barged = cause(lock) == IdleCause::Barged;
+    let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU);
+    let barged = cause(lock) == IdleCause::Barged && no_cpu.is_none();
     let advice = if barged { ": hand it over, or hold it less often" } else { "" };
-    let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU && !barged);
     let remedy = no_cpu.map_or_else(String::new, |share| format!("; {}", without_cpu(share)));
     Some(Said {
         cost_ns: idle_wait_ns(lock)?,

@@ -145,7 +145,11 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
         let or = if is_pool { "give it more permits" } else { "split it" };
         format!("{held}take it less often, hold it for less, or {or}")
     } else {
-        format!("for {} of that wait it was free: {}", percent(free), while_free(cause(lock)))
+        format!(
+            "for {} of that wait it was free: {}",
+            percent(free),
+            while_free(cause(lock), no_cpu.is_some())
+        )
     };
     Some(Said {
         cost_ns: wait.total,
@@ -240,14 +244,18 @@ fn waiter(lock: &Lock) -> String {
     code.unwrap_or_else(|| "unrecorded code".to_owned())
 }
 
-/// What to do about waits for a lock that is mostly free. Shorter holds would not help.
-fn while_free(cause: IdleCause) -> &'static str {
+/// What to do about waits for a lock that is mostly free. Shorter holds would not help, nor would a handover to a thread
+/// that then lacks a CPU.
+fn while_free(cause: IdleCause, lacks_cpu: bool) -> &'static str {
     match cause {
         IdleCause::NotWoken => {
             "its waiters had not been woken yet; spin briefly before sleeping, or take it less often"
         }
         IdleCause::NotScheduled => {
             "its waiters had been woken but got no CPU; shorter holds would not help"
+        }
+        IdleCause::Barged if lacks_cpu => {
+            "threads that had not waited took it before the waiters did"
         }
         IdleCause::Barged => {
             "threads that had not waited took it before the waiters did; hand it over, or take it less often"
