@@ -34,6 +34,7 @@ int main(void) {
     for (int i = 0; i < ROUNDS; i++) arrive_late();
     for (int i = 0; i < QUICK; i++) pthread_join(threads[i], NULL);
     expect("barrier", &barrier, "acquisitions = %d", (QUICK + 1) * ROUNDS);
+    expect("barrier", &barrier, "blocked = %d", QUICK * ROUNDS);
     expect("barrier", &barrier, "ended_by(arrive_late) >= %lld", QUICK * ROUNDS * LATE_MS * MS * 95 / 100);
     expect("barrier", &barrier, "ended_by(arrive_quickly) <= %lld", LATE_MS * MS);
     return 0;

@@ -462,13 +462,22 @@ pub fn sleep<S: Site, R: Copy>(
         let came = ended == End::Came;
         let by =
             if came { ended_by(at.recorder(), row, (call, now), ahead) } else { By::default() };
-        record_wait(at, row, Waited { call, now, ended, stack, by, slept, ..Waited::default() });
-        if by.at != 0 {
-            ended_since(at.recorder(), row, (call, now), by);
+        if !is_last(at.recorder(), row, call, by) {
+            let waited = Waited { call, now, ended, stack, by, slept, ..Waited::default() };
+            record_wait(at, row, waited);
+            if by.at != 0 {
+                ended_since(at.recorder(), row, (call, now), by);
+            }
         }
         drop(busy);
     }
     result
+}
+
+/// Whether the calling thread, which arrived at `call`, was the last one at a barrier: it did not wait.
+fn is_last(recorder: &Recorder, row: Row, call: u64, by: By) -> bool {
+    let is_own = (by.at, by.unit) == (call, recorder.arena.unit_of(recorder.thread));
+    is_own && row.lock.kind.load(Relaxed) == kind::BARRIER
 }
 
 /// The calling thread is about to end waits, of at most `waiters` threads, for an object without a holder: a signal, a

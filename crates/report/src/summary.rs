@@ -1,10 +1,10 @@
 //! The report in a line, below its header: what there is to gain, if anything.
 //!
 //! # Contract
-//! It says what the findings and the culprits say: a gain as it is ranked, else the most waiting of which there is a
-//! finding or that is as much as one needs, else that there is little to gain. Nothing is said of a run with deadlocks
-//! and hangs, which come first anyway, of one of which nothing was seen, and of a report on a part (`--only`). Where
-//! much was not seen, it says which finding tells that.
+//! It says what the findings and the culprits say: a gain as it is ranked, else the most waiting if it is as much as a
+//! finding needs, else where there is a finding, else that there is little to gain. Nothing is said of a run with
+//! deadlocks and hangs, which come first anyway, of one of which nothing was seen, and of a part of a run (`--only`).
+//! Where much was not seen, it says which finding tells that.
 //! # Evidence
 //! `tests/summary.rs`.
 
@@ -25,7 +25,7 @@ pub(crate) fn summary(report: &RunReport) -> Option<String> {
         return None;
     }
     if is_unseen(report) {
-        return Some("Most to look at: waiting that was not seen, finding 1".to_owned());
+        return Some("Look first at the waiting that was not seen, finding 1".to_owned());
     }
     if report.coverage.nothing_seen.is_some() {
         return None;
@@ -45,9 +45,10 @@ pub(crate) fn summary(report: &RunReport) -> Option<String> {
     let unknown_ns = waited_ns(report, |lock| lock.class == Class::Unknown);
     let is_known = unranked(report).is_none();
     let first = first.filter(|culprit| is_known || culprit.wait_ns >= unknown_ns);
-    let found = || report.findings.iter().find_map(|finding| finding.lock);
-    match (first, found()) {
-        (Some(culprit), found) if found.is_some() || share(report, culprit) >= MATERIAL_SHARE => {
+    let mut found = report.findings.iter().enumerate();
+    let found = found.find_map(|(nth, finding)| Some((nth + 1, finding.lock?)));
+    match (first, found) {
+        (Some(culprit), _) if share(report, culprit) >= MATERIAL_SHARE => {
             let of_threads = percent(share(report, culprit));
             Some(format!(
                 "Most waiting: {}: {of_threads} of the threads' time{}",
@@ -55,9 +56,9 @@ pub(crate) fn summary(report: &RunReport) -> Option<String> {
                 for_a_cpu(report)
             ))
         }
-        (None, Some(id)) => {
+        (_, Some((nth, id))) => {
             let lock = locks(report).find(|lock| lock.id == id)?;
-            Some(format!("Most to look at: lock #{id} ({}), finding 1", place(lock)))
+            Some(format!("Look first at lock #{id} ({}), finding {nth}", place(lock)))
         }
         _ if !is_known || has_own_locks(&report.coverage) => None,
         _ => Some(little(report)),

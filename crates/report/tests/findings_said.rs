@@ -137,7 +137,7 @@ fn waiting_for_a_cpu_is_not_a_culprit() {
         render(report, &Options { top: 3, colour: false, width: 200, utf8: true })
     };
     let said = text(&report);
-    let words = "For 19.4 % of that waiting (210 ms), #1 (queue+0x20) stood idle: the waiters had been woken, but did not run yet. That took";
+    let words = "For 19.4 % of that waiting (210 ms), #1 (queue+0x20) stood idle: the waiters had been woken, but did not run yet. That is";
     assert!(said.contains(words) && !said.contains("#1 stood idle: no CPU"), "{said}");
     let lock = &mut report.processes[0].locks[0];
     lock.idle_causes = Some(IdleCauses {
@@ -148,10 +148,10 @@ fn waiting_for_a_cpu_is_not_a_culprit() {
     let said = text(&report).split_whitespace().collect::<Vec<_>>().join(" ");
     let on = "did not run yet; 75.0 % of that time, they waited for the CPU on which the lock had been released, where another thread still ran.";
     assert!(said.contains(on), "{said}");
-    // Of short intervals, no lack of CPUs is the cause.
+    // Of a short part of each wait, no lack of CPUs is the cause.
     let lock = &mut report.processes[0].locks[0];
-    lock.idle_ns = times(&[90 * US; 2_000]);
-    assert!(text(&report).contains("as wakeups do (up to 100 µs): wait less often"));
+    lock.wait_ns = times(&[MS; 3_000]);
+    assert!(text(&report).contains("That is 70.0 µs of a wait on average, as wakeups take"));
     let lock = &mut report.processes[0].locks[0];
     lock.idle_causes = None;
     lock.worst_idle.as_mut().unwrap().cause = IdleCause::Barged;

@@ -128,6 +128,25 @@ fn other_processes_do_not_dilute_a_share() {
     assert!(summary(&report).starts_with("Most waiting: hold "), "{}", summary(&report));
 }
 
+/// Little waiting for a lock is not the line where a finding is about another.
+#[test]
+fn what_is_little_is_not_called_the_most() {
+    let mut report = of(MS, 40, RankedBy::Wait, None);
+    let mut row = lock(2, Kind::Condition, "take");
+    (row.class, row.wait_ns) = (Class::Queue, times(&[9_000 * MS]));
+    report.processes[0].locks.push(row);
+    let finding = |rule: &str, lock| Finding {
+        rule: rule.to_owned(),
+        text: String::new(),
+        lock,
+        locks: vec![],
+        wait_share: None,
+        evidence: [].into(),
+    };
+    report.findings = vec![finding("own_locks", None), finding("asleep", Some(2))];
+    assert_eq!(summary(&report), "Look first at lock #2 (take sort.c:3302), finding 2");
+}
+
 /// What is ranked is not called the most where most is not ranked.
 #[test]
 fn more_waiting_of_unknown_class_has_no_culprit_before_it() {
@@ -135,7 +154,7 @@ fn more_waiting_of_unknown_class_has_no_culprit_before_it() {
     let mut row = lock(2, Kind::Futex, "wait");
     (row.class, row.wait_ns) = (Class::Unknown, times(&[9_000 * MS]));
     report.processes[0].locks.push(row);
-    assert!(summary(&report).starts_with("Most to look at: lock #1"), "{}", summary(&report));
+    assert!(summary(&report).starts_with("Look first at lock #1"), "{}", summary(&report));
     report.findings.clear();
     assert_eq!(summary(&report), "");
 }
@@ -160,7 +179,7 @@ fn there_is_no_line_on_a_part_of_a_run() {
     }];
     for rule in ["unseen", "lost"] {
         unseen.findings[0].rule = rule.to_owned();
-        assert_eq!(summary(&unseen), "Most to look at: waiting that was not seen, finding 1");
+        assert_eq!(summary(&unseen), "Look first at the waiting that was not seen, finding 1");
     }
     let mut unknown = little();
     let mut row = lock(2, Kind::Futex, "wait");

@@ -244,8 +244,8 @@ fn waiter(lock: &Lock) -> String {
     code.unwrap_or_else(|| "unrecorded code".to_owned())
 }
 
-/// What to do about waits for a lock that is mostly free. Shorter holds would not help, nor would a handover to a thread
-/// that then lacks a CPU.
+/// What to do about waits for a lock that is mostly free. Shorter holds would not help, nor would handing the lock to
+/// a thread that lacks a CPU.
 fn while_free(cause: IdleCause, lacks_cpu: bool) -> &'static str {
     match cause {
         IdleCause::NotWoken => {

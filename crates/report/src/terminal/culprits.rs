@@ -8,8 +8,8 @@ use crate::hangs;
 use crate::helpers::blamed;
 use crate::rows;
 use crate::run::{
-    Blamed, BlamedKind, Class, Frame, GAINS, Holds, IdleCause, Kind, Lock, Process, RankedBy,
-    RunReport, Source,
+    Blamed, BlamedKind, Class, Frame, GAINS, Holds, IdleCause, Kind, Lock, PathTaken, Process,
+    RankedBy, RunReport, Source,
 };
 use std::collections::HashSet;
 use uncontended_figures as figures;
@@ -122,7 +122,7 @@ pub(crate) fn for_cpu(report: &RunReport) -> Option<String> {
             figures::duration(wait_ns),
             rows_of(report, &locks),
             in_their_way(report, &locks).unwrap_or_default(),
-            why_not_running(report, &locks)
+            why_not_running(report, &locks, wait_ns)
         )
     })
 }
@@ -130,30 +130,32 @@ pub(crate) fn for_cpu(report: &RunReport) -> Option<String> {
 /// Waking a thread that sleeps may take this long on a machine with little other work.
 const WAKEUP_NS: u64 = 100_000;
 
-/// What keeps woken waiters of these locks from running: by the length of the idle intervals, on average.
-fn why_not_running(report: &RunReport, locks: &[u64]) -> String {
+/// What keeps woken waiters of these locks from running: by how long that took of each wait, on average.
+fn why_not_running(report: &RunReport, locks: &[u64], idle_ns: u64) -> String {
     let all = report.processes.iter().flat_map(|process| &process.locks);
-    let idle = all.filter(|lock| locks.contains(&lock.id)).filter_map(|lock| lock.idle_ns.as_ref());
-    let (total_ns, count) = idle.fold((0, 0), |(total_ns, count), idle| {
-        (u64::saturating_add(total_ns, idle.total), u64::saturating_add(count, idle.count))
-    });
-    let mean_ns = total_ns / u64::max(count, 1);
+    let waits =
+        all.filter(|lock| locks.contains(&lock.id)).filter_map(|lock| lock.wait_ns.as_ref());
+    let count = waits.fold(0, |sum: u64, wait| sum.saturating_add(wait.count));
+    let mean_ns = idle_ns / count.max(1);
     let (mean, limit) = (figures::duration(mean_ns), figures::duration(WAKEUP_NS));
     if mean_ns < WAKEUP_NS {
         format!(
-            "That took {mean} on average, as wakeups do (up to {limit}): wait less often; shorter holds would hardly help."
+            "That is {mean} of a wait on average, as wakeups take (up to {limit}): fewer waits would change that, shorter holds \
+             hardly."
         )
     } else {
         format!(
-            "That took {mean} on average, longer than a wakeup ({limit}): the cause is usually more threads than CPUs, or other \
-             programs, and not code that holds a lock."
+            "That is {mean} of a wait on average, longer than a wakeup ({limit}): the cause is usually more threads than CPUs, or \
+             other programs, and not code that holds a lock."
         )
     }
 }
 
+/// More than any other.
+const MOSTLY: f64 = 0.5;
+
 /// For which CPU the waiters of these locks waited, if it was mostly one that is known.
 fn in_their_way(report: &RunReport, locks: &[u64]) -> Option<String> {
-    const MOSTLY: f64 = 0.5;
     let all = report.processes.iter().flat_map(|process| &process.locks);
     let causes = all.filter(|lock| locks.contains(&lock.id)).filter_map(|lock| lock.idle_causes);
     let (releasers_ns, all_ns) = causes.fold((0.0, 0.0), |(releasers_ns, all_ns), causes| {
@@ -250,25 +252,35 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
              fixed length may get more done."
         ));
     }
-    Some(if taken.is_of_wakeups() && mean_wait_ns(report) < WAKEUP_NS {
-        "Ranked by waiting: with waits as short as these, sleeping and waking may cost more than the holds.".into()
-    } else if taken.is_of_wakeups() {
-        format!(
-            "Ranked by waiting: {} times, one thread's wakeup of another was part of what set the run's length, and sleeping \
-             and waking, which no hold contains, may be much of it.",
-            figures::count(taken.handovers)
-        )
-    } else {
-        format!(
-            "Ranked by waiting: for {} of the run, {NOT_KNOWN}{}.",
-            figures::percent(open(report).unwrap_or_default()),
-            if taken.from_ns as f64 > GAINS * report.wall_ns as f64 {
-                ", or the record of that time was overwritten"
-            } else {
-                ""
-            }
-        )
-    })
+    if taken.is_of_wakeups() {
+        return Some(about_wakeups(report, taken));
+    }
+    let lost_ns = taken.from_ns.min(report.wall_ns);
+    if lost_ns as f64 >= MOSTLY * report.wall_ns as f64 {
+        return Some(format!(
+            "Ranked by waiting: what set the run's length is known of its last {} only: the record of the time before was \
+             overwritten, or had not begun.",
+            figures::duration(report.wall_ns - lost_ns)
+        ));
+    }
+    let lost = match taken.from_ns as f64 > GAINS * report.wall_ns as f64 {
+        true => ", or the record of that time was overwritten",
+        false => "",
+    };
+    let share = figures::percent(open(report).unwrap_or_default());
+    Some(format!("Ranked by waiting: for {share} of the run, {NOT_KNOWN}{lost}."))
+}
+
+/// Why wakeups leave no gains to rank by.
+fn about_wakeups(report: &RunReport, taken: &PathTaken) -> String {
+    if mean_wait_ns(report) < WAKEUP_NS {
+        return "Ranked by waiting: with waits as short as these, sleeping and waking may cost more than the holds.".into();
+    }
+    format!(
+        "Ranked by waiting: {} times, one thread's wakeup of another was part of what set the run's length, and sleeping \
+         and waking, which no hold contains, may be much of it.",
+        figures::count(taken.handovers)
+    )
 }
 
 /// What gains are.
