@@ -1,6 +1,6 @@
 //! Deadlocks in words, the same in every form of a report.
 
-use crate::rows::place;
+use crate::rows::called;
 use crate::run::{Deadlock, Kind, Lock, Process, RunReport, Stuck};
 use crate::terminal::several;
 use uncontended_figures::duration;
@@ -40,7 +40,7 @@ pub(crate) fn lock(report: &RunReport, id: u64) -> String {
         Some((process, lock)) => {
             let rows = process.locks.iter().filter(|row| is_same(row, lock));
             let first = rows.min_by_key(|row| row.id).unwrap_or(lock);
-            format!("lock #{} ({})", first.id, place(first))
+            format!("lock #{} ({})", first.id, called(first))
         }
         None => format!("lock #{id}"),
     }

@@ -270,6 +270,14 @@ pub(crate) fn variable(lock: &Lock) -> Option<String> {
     lock.variable.as_deref().map(|name| of_variable(&clean(name)))
 }
 
+/// The variable that a lock is, if that is known, and its place.
+pub(crate) fn called(lock: &Lock) -> String {
+    match variable(lock) {
+        Some(variable) => format!("{variable}, {}", place(lock)),
+        None => place(lock),
+    }
+}
+
 /// What the rows of these locks are called ([`Row::label`], and the variable of a lock that is alone), each once, in
 /// the order of the locks. One that the report does not have has its own number.
 pub fn labels(report: &RunReport, ids: &[u64]) -> Vec<String> {

@@ -12,7 +12,7 @@ use crate::aggregate::scripts::has_own_locks;
 use crate::aggregate::sum;
 use crate::findings::MATERIAL_SHARE;
 use crate::hangs;
-use crate::rows::place;
+use crate::rows::called;
 use crate::run::{Blamed, Class, GAINS, Lock, Process, RunReport};
 use crate::terminal::{shown, still_waited_ns, unranked, waited_for, waited_ns, words};
 use std::collections::HashSet;
@@ -58,7 +58,7 @@ pub(crate) fn summary(report: &RunReport) -> Option<String> {
         }
         (_, Some((nth, id))) => {
             let lock = locks(report).find(|lock| lock.id == id)?;
-            Some(format!("Look first at lock #{id} ({}), finding {nth}", place(lock)))
+            Some(format!("Look first at lock #{id} ({}), finding {nth}", called(lock)))
         }
         _ if !is_known || has_own_locks(&report.coverage) => None,
         _ => Some(little(report)),

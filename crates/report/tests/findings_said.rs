@@ -345,3 +345,11 @@ fn advice_comes_with_the_command_that_tests_it() {
     server.signal = Some(15);
     assert_eq!(tried(&server).unwrap(), scripts);
 }
+
+#[test]
+fn a_finding_names_the_variable_that_a_lock_is() {
+    let mut row = contended(&[200 * MS; 50], &[], &[200 * MS; 50]);
+    row.variable = Some("audit_log".to_owned());
+    let found = find(&of(vec![row]));
+    assert!(found[0].text.starts_with("lock #1 (audit_log, "), "{found:#?}");
+}

@@ -39,7 +39,7 @@ pub(crate) use weight::{HEAVY_NS, NOT_SEEN, why_unknown};
 
 use crate::code::line;
 use crate::helpers::{blamed, blamed_function};
-use crate::rows::{function, place};
+use crate::rows::{called, function, place};
 use crate::run::{
     Class, Finding, Frame, GAINS, Holds, Kind, Lock, Process, RankedBy, RunReport, Thread,
 };
@@ -440,7 +440,7 @@ fn finding(report: &RunReport, claim: Claim, is_first: bool) -> Finding {
     let one_of = alike(report, &claim);
     let of_all = share_of_all(report, &claim);
     let which = match is_first {
-        true => format!("lock #{} ({}{one_of}{})", lock.id, place(lock), cost(&claim, of_all)),
+        true => format!("lock #{} ({}{one_of}{})", lock.id, called(lock), cost(&claim, of_all)),
         false => format!("lock #{} again", lock.id),
     };
     Finding {

@@ -8,7 +8,7 @@ use super::rules::{
 use super::{Subject, chain, fourth};
 use crate::helpers::blamed;
 use crate::rows::idle_share;
-use crate::run::{Blame, Distribution, IdleCause, Kind, Lock, RunReport, Source};
+use crate::run::{Blame, BlamedKind, Distribution, IdleCause, Kind, Like, Lock, RunReport, Source};
 use crate::terminal::several;
 use uncontended_figures::{count, duration, number, percent};
 use uncontended_trace::layout::ARRIVALS;
@@ -141,9 +141,8 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
             let share = subject.held_for(ns as f64 / subject.wall_ns.max(1) as f64);
             format!("it was held for {share} of the run: ")
         });
-        let is_pool = lock.kind == Kind::Semaphore && lock.owner_changes.is_none();
-        let or = if is_pool { "give it more permits" } else { "split it" };
-        format!("{held}take it less often, hold it for less, or {or}")
+        let or = if is_pool(lock) { "give it more permits" } else { "split it" };
+        format!("{held}take it less often, hold it for less{}, or {or}", most_held_in(lock))
     } else {
         format!(
             "for {} of that wait it was free: {}",
@@ -175,6 +174,19 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
     })
 }
 
+/// Whether several threads may have it at a time.
+fn is_pool(lock: &Lock) -> bool {
+    let is_futex = lock.like == Some(Like::Semaphore);
+    is_futex || lock.kind == Kind::Semaphore && lock.owner_changes.is_none()
+}
+
+/// In which code it was held for much of the waiting.
+fn most_held_in(lock: &Lock) -> String {
+    let first = lock.held_by.first().filter(|by| by.kind == BlamedKind::Hold && by.share >= MUCH);
+    let code = first.and_then(|by| Some((blamed(by)?, percent(by.share))));
+    code.map_or_else(String::new, |(code, share)| format!(" in {code} ({share} of the waiting)"))
+}
+
 /// Code that ended a smaller share of the waiting is not the one to change.
 const MUCH: f64 = 0.2;
 
@@ -193,6 +205,7 @@ fn passing(subject: &Subject, wait: &Distribution) -> Option<String> {
         // At most all of its waiters waited at once.
         let advice = match asleep(subject, wait.total / lock.waiters.max(1)) {
             Some(asleep) => format!("; {asleep}"),
+            None if is_pool(lock) => ": hold it for less there, or give it more permits".to_owned(),
             None => ": hold it for less there, or split it".to_owned(),
         };
         format!("{share} of the waiting ended when {code} released it{advice}")
