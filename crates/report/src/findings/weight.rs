@@ -128,11 +128,12 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
     let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU);
     let but = no_cpu.map_or_else(String::new, |share| format!("; {}", without_cpu(share)));
     let free = idle_share(lock).unwrap_or(0.0);
+    let or = if is_pool(lock) { "give it more permits" } else { "split it" };
     let advice = if let Some(passing) = passing(subject, wait) {
         passing
     } else if is_unknown(lock) {
         format!(
-            "{}; threads waited in {}: take it less often there, or split it",
+            "{}; threads waited in {}: take it less often there, or {or}",
             why_unknown(subject.report, lock),
             waiter(lock)
         )
@@ -141,7 +142,6 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
             let share = subject.held_for(ns as f64 / subject.wall_ns.max(1) as f64);
             format!("it was held for {share} of the run: ")
         });
-        let or = if is_pool(lock) { "give it more permits" } else { "split it" };
         format!("{held}take it less often, hold it for less{}, or {or}", most_held_in(lock))
     } else {
         format!(
