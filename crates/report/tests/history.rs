@@ -153,6 +153,16 @@ fn a_difference_matches_rows_though_lines_moved() {
     assert!(waits[0] > 1_000 * MS && waits[1] == 100 * MS);
     assert_eq!(other.sides[1], None);
 
+    // Another function may be the first to take a variable.
+    let [mut one, mut two] = [before.clone(), after.clone()];
+    for (report, function) in [(&mut one, "push"), (&mut two, "pop")] {
+        let row = &mut report.processes[0].locks[0];
+        row.variable = Some("queue".to_owned());
+        row.site.as_mut().unwrap().function = Some(function.to_owned());
+    }
+    let row = &diff(&one, &two).rows[1];
+    assert!(row.place == "queue" && row.sides.iter().all(Option::is_some), "{row:?}");
+
     let folder = Folder::new();
     let kept = folder.history();
     let numbers = [&before, &after].map(|report| kept.add(report, 0).unwrap());

@@ -1,10 +1,10 @@
 //! What changed from one run to another, row by row.
 //!
 //! # Contract
-//! Rows are matched by kind and place: function and file, without the line, which edits above it shift; rows without a
-//! function by module and address. The same code in several processes is one row, and so are its locks of all classes:
-//! a class that differs by chance from run to run changes no total. A difference between two runs is not a verdict, and
-//! every page that shows it says so.
+//! Rows are matched by kind and place: a lock that is a variable by that; others by the function that first took them
+//! and its file, without the line, which edits above it shift; rows without a function by module and address. The same
+//! code in several processes is one row, and so are its locks of all classes: a class that differs by chance from run to
+//! run changes no total. A difference between two runs is not a verdict, and every page that shows it says so.
 
 use crate::rows::{self, Row, class_name, kind_name};
 use crate::run::RunReport;
@@ -100,6 +100,11 @@ impl Change {
 
 fn key(row: &Row) -> String {
     let lock = row.first();
+    // Which function takes it first may be another one in each run. A part's place in a variable changes with edits.
+    let is_whole = |name: &String| row.locks.len() == 1 && !name.contains('+');
+    if let Some(variable) = rows::variable(lock).filter(is_whole) {
+        return variable;
+    }
     let Some(site) = &lock.site else { return rows::place(lock) };
     let file = site.file.as_deref().map(|file| file.rsplit('/').next().unwrap_or(file));
     match (file, &site.function) {
