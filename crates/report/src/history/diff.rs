@@ -2,9 +2,9 @@
 //!
 //! # Contract
 //! Rows are matched by kind and place: a lock that is a variable by that; others by the function that first took them
-//! and its file, without the line, which edits above it shift; rows without a function by module and address. The same
-//! code in several processes is one row, and so are its locks of all classes: a class that differs by chance from run to
-//! run changes no total. A difference between two runs is not a verdict, and every page that shows it says so.
+//! and its file, without the line, which edits above it shift; rows without a function by module and address. Locks of
+//! one code in several processes are one row, and so are those of all classes: a class that differs by chance from run
+//! to run changes no total. A difference between two runs is not a verdict, and every page that shows it says so.
 
 use crate::rows::{self, Row, class_name, kind_name};
 use crate::run::RunReport;

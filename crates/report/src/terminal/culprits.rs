@@ -14,7 +14,7 @@ use crate::run::{
 use std::collections::HashSet;
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
-use uncontended_figures::text::wrap;
+use uncontended_figures::text::{fit, width, wrap};
 
 /// How many culprits are shown.
 const MOST: usize = 5;
@@ -31,6 +31,9 @@ const COLUMNS: [Column; 6] = [
 ];
 /// The code to change is what the table is for.
 const WHERE: usize = 48;
+/// What it does is cut where this much of the code would not fit otherwise, but not below `LEAST_WHAT`.
+const LEAST_WHERE: usize = 30;
+const LEAST_WHAT: usize = 20;
 const GAIN: &str = "gain (est.)";
 const ON_PATH: &str = "on path";
 
@@ -533,6 +536,19 @@ pub(crate) fn ranked(report: &RunReport) -> &'static str {
     }
 }
 
+/// How wide what culprits do may be in a table of this width.
+fn most_what(report: &RunReport, columns: usize) -> usize {
+    // With what is between columns.
+    const OF_GAIN: usize = 13;
+    const OF_SHARE: usize = 10;
+    let figures = match report.ranked_by {
+        RankedBy::Gain => OF_GAIN + OF_SHARE,
+        RankedBy::Wait => OF_SHARE,
+    };
+    let longest = shown(report).map(|of| width(&words(report, of)[0])).max().unwrap_or(0);
+    columns.saturating_sub(figures + longest.min(LEAST_WHERE)).max(LEAST_WHAT)
+}
+
 /// The block; nothing if there was no contention.
 pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> String {
     if let Some(none) = negligible(report) {
@@ -542,12 +558,14 @@ pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> S
     }
     let mut table = Table::new(COLUMNS.to_vec());
     let mut is_empty = true;
+    let most_what = most_what(report, options.width);
     for culprit in shown(report) {
         let [place, what] = words(report, culprit);
         let [of_run, on_path] = report.of_path(culprit);
         let gain = of_run.map_or_else(|| "–".to_owned(), |share| gain(culprit, share));
         let on_path = on_path.map_or_else(|| "–".to_owned(), figures::percent);
         let total = figures::duration(culprit.wait_ns);
+        let what = fit(&what, most_what);
         table.row([gain, on_path, figures::percent(culprit.share), total, place, what]);
         is_empty = false;
     }
