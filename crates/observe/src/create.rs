@@ -13,13 +13,13 @@
 use crate::caller::Caller;
 use crate::here;
 use crate::host::{self, Object};
+use crate::routine;
 use crate::sandbox::Pieces;
 use libc::{c_int, c_void, pthread_t};
 use std::arch::naked_asm;
 use std::ptr::NonNull;
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::site::Site;
-use uncontended_events::stacks;
 use uncontended_sys::clock::ticks;
 use uncontended_trace::layout::Unit;
 
@@ -115,8 +115,7 @@ unsafe extern "C" fn enter(made: NonNull<Made>) -> Start {
         let thread = at.recorder().thread;
         thread.creator.store(creator, Relaxed);
         thread.made_ticks.store(made_at, Relaxed);
-        // A stack has return addresses.
-        let began_in = stacks::enter(at.recorder(), &[start.function as u64 + 1]);
+        let began_in = routine::stack(at.recorder(), start.function, start.argument);
         thread.began_in.store(began_in, Relaxed);
         drop(busy);
     }

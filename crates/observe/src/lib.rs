@@ -11,7 +11,8 @@
 //! # Layers
 //! A file uses files of the lines above, or to its left on its own line (`xtask tidy` refuses circles):
 //! - [`kernel`], [`frame`], [`lookup`], [`deadline`], [`sandbox`], `joined`, `bytes`, `checked`;
-//! - [`host`], [`image`], [`caller`], [`module`], [`sharing`], [`unwind`], [`stack`], `slept`, `tables`, `execute`;
+//! - [`host`], [`image`], [`caller`], [`module`], [`sharing`], [`unwind`], [`stack`], `routine`, `slept`, `tables`,
+//!   `execute`;
 //! - [`local`], [`here`];
 //! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`create`], [`seccomp`], [`limit`],
 //!   [`futex`], [`join`], [`c11`], [`annotated`], [`span`];
@@ -58,6 +59,7 @@ mod local;
 mod lookup;
 mod module;
 mod mutex;
+mod routine;
 mod rwlock;
 mod sandbox;
 mod seccomp;

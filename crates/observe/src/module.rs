@@ -9,9 +9,10 @@
 //! # State
 //! FIND_OBJECT, PROGRAM: set at start. TABLE: [`ROOM`] modules, which SLOTS counts; [`dlclose`] outdates them.
 //! # Invariants
-//! I1: [`find`] is called for return addresses on the calling thread's stack, so their modules stay loaded meanwhile,
-//!     and with them the loader's facts about them and ours. (A frame pointer may lead to a word that only looks like a
-//!     return address: if another thread unloads that module at that moment, the program may fault.)
+//! I1: [`find`] is called for return addresses on the calling thread's stack, and [`holding`] for functions that it is
+//!     about to call, so their modules stay loaded meanwhile, and with them the loader's facts about them and ours. (A
+//!     word may only look like one, where a frame pointer leads, or next to such functions: if another thread unloads
+//!     that module at that moment, the program may fault.)
 //! I2: a slot's facts are written by the thread that took its number, before its first generation; later only the
 //!     generation changes. TABLE is 0 or has room for [`ROOM`] slots, zero at first.
 //! I3: FIND_OBJECT is 0 or the C library's `_dl_find_object`, of the type [`FindObject`], which fills an [`Answer`].
@@ -80,6 +81,14 @@ pub(crate) fn find(pc: usize) -> Option<Object> {
         0 => in_table(pc),
         // SAFETY: the function of this type (I3).
         find => ask_loader(unsafe { std::mem::transmute::<usize, FindObject>(find) }, pc),
+    }
+}
+
+/// The same of a word that may be no address at all, for which the kernel is not asked.
+pub(crate) fn holding(word: usize) -> Option<Object> {
+    match FIND_OBJECT.load(Relaxed) {
+        0 => known(word, SLOTS.generation())?.object(),
+        _ => find(word),
     }
 }
 
@@ -194,13 +203,15 @@ impl Facts {
 #[cold]
 fn in_table(pc: usize) -> Option<Object> {
     let generation = SLOTS.generation();
+    known(pc, generation).or_else(|| learn(pc, generation))?.object()
+}
+
+/// What the table has of this address.
+fn known(pc: usize, generation: u32) -> Option<&'static Facts> {
     let holds = |&(of, facts): &(u32, &Facts)| {
         of == generation && (facts.segments.start..facts.segments.end).contains(&pc)
     };
-    match slots().iter().filter_map(Slot::read).find(holds) {
-        Some((_, facts)) => facts.object(),
-        None => learn(pc, generation)?.object(),
-    }
+    slots().iter().filter_map(Slot::read).find(holds).map(|(_, facts)| facts)
 }
 
 /// Asks the kernel what contains `pc`, and keeps the answer.
@@ -355,6 +366,15 @@ pub(crate) fn note(
 }
 
 impl Object {
+    /// Whether it is libstdc++.
+    pub(crate) fn is_cpp_library(&self) -> bool {
+        const NAME: &[u8] = b"libstdc++.so";
+        // SAFETY: the path of a module in use, or in our own table; both stay (I1, I2).
+        let path = unsafe { &*self.path };
+        let name = path.rsplit(|&byte| byte == b'/').next();
+        name.is_some_and(|name| name.starts_with(NAME))
+    }
+
     /// Its build id: its headers are at its start, or where the file's address 0 is (see `end_of_frames`).
     fn build_id(&self, word: &mut dyn FnMut(usize) -> Option<usize>) -> Option<BuildId> {
         let mut at = |base| notes::build_id(base, self.bias, &mut *word);

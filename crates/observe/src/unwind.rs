@@ -6,7 +6,7 @@
 //! I1: a page is read only after the kernel has read it, so a bad pointer ends a stack and does nothing else. In a
 //!     sandbox, which may kill for the question, only the page of the first frame is read: stacks end there.
 //! I2: call frame information is read only in modules that contain a return address on the stack, so they stay loaded
-//!     (`module`'s I1, with its exception). Its headers and notes are in its mapping, from its start to its end.
+//!     (`module`'s I1, with its exceptions). Its headers and notes are in its mapping, from its start to its end.
 //! # Sources
 //! System V ABI (AMD64), 3.7 and 6; LSB 5.0, exception frames.
 
@@ -69,6 +69,13 @@ mod registers {
     pub(super) const FP: u16 = 29;
     pub(super) const SP: u16 = 31;
     pub(super) const RA: u16 = 30;
+}
+
+/// Adds the module of a function that the calling thread is about to call to the record (I2).
+#[cold]
+pub(crate) fn note(recorder: &Recorder, object: &Object) {
+    let mut memory = Memory { page: 1, module: object.start..object.end };
+    module::note(recorder, object, &mut |at| memory.word(at));
 }
 
 /// Fills `frames` with return addresses, innermost first, and returns their number. `outer` gets each caller of the

@@ -130,14 +130,15 @@ const RUST: [&str; 9] = [
     "once_cell::*",
 ];
 
-/// Files, of functions that are inlined under names without their modules (Rust's line tables).
-const FILES: [&str; 6] = [
+/// Files, of functions that are inlined under names without their modules (Rust's line tables, GCC's of C++).
+const FILES: [&str; 7] = [
     "*/library/std/src/*",
     "*/library/core/src/*",
     "*/library/alloc/src/*",
     "*/lock_api-*/src/*",
     "*/parking_lot-*/src/*",
     "*/parking_lot_core-*/src/*",
+    "*/include/c++/*",
 ];
 
 /// Functions of locks that programs make of conditions or semaphores, each thread sleeping on one of its own: the

@@ -457,6 +457,20 @@ fn a_culprit_that_may_be_a_lock_of_the_programs_own_has_the_option() {
         ),
         ("my_lock", BlamedKind::Hold, &["work"], "names its callers: --skip-frames my_lock\n"),
         ("my::Lock::lock(int)", BlamedKind::Hold, &["work"], "--skip-frames 'my::Lock::lock*'\n"),
+        (
+            "main::{lambda()#1}::operator()() const",
+            BlamedKind::Wake,
+            &["a", "b"],
+            "--skip-frames 'main::{lambda()#1}::operator()() const'\n",
+        ),
+        ("Task::operator()(int)", BlamedKind::Wake, &["a", "b"], "'Task::operator()(int)'\n"),
+        (
+            "a::(anonymous namespace)::ready()",
+            BlamedKind::Wake,
+            &["b", "c"],
+            "namespace)::ready()'\n",
+        ),
+        ("void my::lock<int>(int)", BlamedKind::Hold, &["b"], "--skip-frames 'void my::lock*'\n"),
         ("ready", BlamedKind::Wake, &["a", "b"], "ready is called by a, b. If"),
         ("ready", BlamedKind::Wake, &["a", "b", "c", "d"], "ready is called by a, b, c, …. If"),
     ] {
@@ -466,6 +480,7 @@ fn a_culprit_that_may_be_a_lock_of_the_programs_own_has_the_option() {
     for (function, kind, callers) in [
         ("ready", BlamedKind::Wake, &["a"][..]),
         ("ready", BlamedKind::Hold, &["a", "b"]),
+        ("operator()", BlamedKind::Wake, &["a", "b"]),
         ("my_lock", BlamedKind::Hold, &[]),
         ("clock_tick", BlamedKind::Hold, &["a"]),
         ("free_blocks", BlamedKind::Hold, &["a"]),

@@ -211,10 +211,23 @@ fn checksum_of(path: &Path) -> Option<u32> {
 
 /// A symbol as its source has it. C's are left alone: `m` is a type to a reader of C++'s names.
 pub(crate) fn demangled(name: &str) -> String {
-    match ["_Z", "_R"].iter().any(|start| name.starts_with(start)) {
+    match is_mangled(name) {
         true => addr2line::demangle_auto(name.into(), None).into_owned(),
         false => name.to_owned(),
     }
+}
+
+/// Whether a name is that of a symbol, with all that the function is in.
+fn is_mangled(name: &str) -> bool {
+    ["_Z", "_R"].iter().any(|start| name.starts_with(start))
+}
+
+/// Whether `symbol` tells the class of the function that DWARF calls `name`, without it: so GCC calls the operator of a
+/// lambda, and what the library makes for it.
+fn is_of_class(symbol: &str, name: &str) -> bool {
+    let own = name.split('<').next().unwrap_or(name);
+    let is_one = own.len() < name.len() || own.starts_with("operator") || own.starts_with('_');
+    is_one && symbol.contains(&format!("::{own}"))
 }
 
 impl Source {
@@ -223,13 +236,15 @@ impl Source {
         self.loader.find_symbol_info(address).is_some_and(|symbol| symbol.address() == address)
     }
 
-    /// The frames at `address`, innermost first; the symbol table's name if DWARF has none.
+    /// The frames at `address`, innermost first; the symbol table's name if DWARF has none or not the class.
     pub(super) fn look_up(&self, address: u64, bare: &Frame) -> Vec<Frame> {
         // A return address belongs to the call before it.
         let probe = address.saturating_sub(1);
-        let mut frames = Vec::new();
+        let (mut frames, mut is_whole) = (Vec::new(), false);
         if let Ok(mut found) = self.loader.find_frames(probe) {
             while let Ok(Some(frame)) = found.next() {
+                let name = frame.function.as_ref().and_then(|name| name.raw_name().ok());
+                is_whole = name.is_some_and(|name| is_mangled(&name));
                 let function =
                     frame.function.and_then(|name| Some(name.demangle().ok()?.into_owned()));
                 let (source, line) =
@@ -240,10 +255,12 @@ impl Source {
         if frames.is_empty() {
             frames.push(bare.clone());
         }
-        if let Some(outer) = frames.last_mut().filter(|frame| frame.function.is_none()) {
+        if let Some(outer) = frames.last_mut().filter(|_| !is_whole) {
             let mini = self.mini.as_ref().and_then(|mini| mini.name(probe));
-            let name = mini.or_else(|| self.loader.find_symbol(probe));
-            outer.function = name.map(demangled);
+            let symbol = mini.or_else(|| self.loader.find_symbol(probe)).map(demangled);
+            let of = outer.function.take();
+            let is_its = |symbol: &String| of.as_ref().is_none_or(|of| is_of_class(symbol, of));
+            outer.function = symbol.filter(is_its).or_else(|| of.clone());
         }
         frames
     }
@@ -259,6 +276,22 @@ mod tests {
         assert_eq!(demangled("_ZNSt5mutex4lockEv"), "std::mutex::lock()");
         assert!(demangled("_RNvC6_123foo3bar").ends_with("bar"));
         assert_eq!(demangled("_ZN3app4LOCK17h0123456789abcdefE"), "app::LOCK");
+    }
+
+    #[test]
+    fn a_symbol_tells_the_class_of_a_function_without_one() {
+        let run = "std::thread::_State_impl<main::{lambda()#1}>::_M_run()";
+        assert!(is_of_class(run, "_M_run"));
+        assert!(is_of_class("main::{lambda()#1}::operator()() const", "operator()"));
+        assert!(is_of_class(
+            "void std::__invoke<main::{lambda()#1}>()",
+            "__invoke<main()::<lambda()> >"
+        ));
+        for (symbol, name) in
+            [(run, "operator()"), ("shop::open(int)", "open"), ("_start", "_start")]
+        {
+            assert!(!is_of_class(symbol, name), "{symbol} {name}");
+        }
     }
 
     #[test]

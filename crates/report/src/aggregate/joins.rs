@@ -1,5 +1,6 @@
 //! Waits for other threads to end: which thread, and what it ran.
 
+use super::begun;
 use super::path::Logs;
 use super::stacks::Stacks;
 use crate::facts::{Facts, ThreadFacts};
@@ -72,9 +73,18 @@ pub(super) fn ran(
     thread: &ThreadRecord,
     stacks: &mut Stacks<'_>,
 ) -> Option<Frame> {
-    let began_in = |stacks: &mut Stacks<'_>| stacks.frames(thread.began_in).pop();
-    let shown = body(record, thread, stacks);
-    shown.or_else(|| began_in(stacks).filter(|frame| !stacks.skipped.contains(frame)))
+    body(record, thread, stacks).or_else(|| began_with(thread, stacks))
+}
+
+/// What the thread began with, or of the C++ library's functions what that ran.
+fn began_with(thread: &ThreadRecord, stacks: &mut Stacks<'_>) -> Option<Frame> {
+    let mut functions = stacks.functions(thread.began_in);
+    let first = functions.pop()?;
+    if !stacks.skipped.contains(&first) {
+        return Some(first);
+    }
+    let called = functions.pop()?;
+    begun::ran(called, &functions, stacks.skipped)
 }
 
 /// The outermost code of the thread's own that its recorded stacks show: inside what started it. Stacks that were cut

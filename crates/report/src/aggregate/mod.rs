@@ -4,6 +4,7 @@
 //! [`report`] is a pure function of the record's bytes, the facts of the run and the names of addresses, so a kept
 //! trace gives exactly the report that its run gave. Each address is named once.
 
+mod begun;
 mod blame;
 mod chains;
 mod classify;

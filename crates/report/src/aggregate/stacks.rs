@@ -97,18 +97,30 @@ impl<'a> Stacks<'a> {
         self.symbols.variable(module, address.wrapping_sub(module.bias))
     }
 
+    /// The frames at an address of `image`, innermost first: a function and what is inlined in it.
+    fn named(&mut self, image: &'a ProcessRecord, address: u64) -> &[Frame] {
+        let number = std::ptr::from_ref(image);
+        let modules = self.modules.entry(number).or_insert_with(|| by_start(image));
+        let called = self.called.entry(number).or_insert_with(|| called(image, self.symbols));
+        let named = self.named.entry((number, address));
+        named.or_insert_with(|| renamed(name(modules, self.symbols, address), called.as_ref()))
+    }
+
+    /// The functions of the stack with this number, innermost first, without what is inlined in them.
+    pub(super) fn functions(&mut self, stack: u32) -> Vec<Frame> {
+        let Some(image) = self.image_of(stack) else { return Vec::new() };
+        let addresses = &image.stacks[&stack];
+        addresses.iter().filter_map(|&at| self.named(image, at).last().cloned()).collect()
+    }
+
     /// The frames of the stack with this number, innermost first; none for 0.
     pub(super) fn frames(&mut self, stack: u32) -> Vec<Frame> {
         let Some(image) = self.image_of(stack) else { return Vec::new() };
         let addresses = &image.stacks[&stack];
-        let number = std::ptr::from_ref(image);
-        let modules = self.modules.entry(number).or_insert_with(|| by_start(image));
-        let called = self.called.entry(number).or_insert_with(|| called(image, self.symbols));
         let mut frames = Vec::with_capacity(addresses.len());
         for (nth, &address) in addresses.iter().enumerate() {
-            let named = self.named.entry((number, address));
-            let name = || renamed(name(modules, self.symbols, address), called.as_ref());
-            frames.extend_from_slice(named.or_insert_with(name));
+            frames.extend_from_slice(self.named(image, address));
+            let modules = &self.modules[&std::ptr::from_ref(image)];
             // A function without a name, to which the one that was called jumped.
             let unnamed = frames.last().filter(|frame| frame.function.is_none());
             let caller = unnamed.and(addresses.get(nth + 1));

@@ -35,14 +35,18 @@ fn of_culprit(culprit: &Blamed) -> Option<String> {
         "{} is called by {}{more}. If it only takes the lock or gives it back, this names its callers: {}",
         culprit.site.as_ref().map(function)?,
         callers.join(", "),
-        command_line(&["--skip-frames".to_owned(), pattern(name)])
+        command_line(&["--skip-frames".to_owned(), pattern(name)?])
     ))
 }
 
-/// What matches the function and, of C++, its overloads.
-fn pattern(name: &str) -> String {
-    match name.find(['(', '<']).filter(|&at| at > 0) {
-        Some(at) => format!("{}*", &name[..at]),
-        None => name.to_owned(),
+/// What matches the function and, of C++, its overloads; of an operator, or of what is in a lambda or in a namespace
+/// without a name, itself alone. An operator without its class is any class's: nothing matches that alone.
+fn pattern(name: &str) -> Option<String> {
+    let start = name.find(['(', '<', '{']).map_or(name, |at| &name[..at]);
+    let own = start.rsplit("::").next().unwrap_or(start);
+    if start.starts_with("operator") {
+        return None;
     }
+    let is_any = own.is_empty() || own.starts_with("operator") || name.contains("::{");
+    Some(if start == name || is_any { name.to_owned() } else { format!("{start}*") })
 }
