@@ -465,9 +465,7 @@ fn note_end(thread: &Thread) {
 fn note_figures(thread: &Thread) {
     let used = kernel::thread_usage();
     thread.cpu_ns.store(kernel::thread_cpu_ns(), Relaxed);
-    let system = used.ru_stime;
-    let system_ns = system.tv_sec as u64 * 1_000_000_000 + system.tv_usec as u64 * 1_000;
-    thread.system_ns.store(system_ns, Relaxed);
+    thread.system_ns.store(kernel::system_ns(&used), Relaxed);
     thread.voluntary.store(used.ru_nvcsw as u64, Relaxed);
     thread.involuntary.store(used.ru_nivcsw as u64, Relaxed);
 }
