@@ -340,7 +340,7 @@ fn the_head_of_a_convoy_is_to_blame() {
 /// Also where it holds no lock, or only one of the two locks is made of futexes.
 #[test]
 fn the_head_of_a_chain_is_who_ends_the_holders_wait() {
-    for mode in ["condition", "broadcast", "polled", "barrier", "semaphore", "join"] {
+    for mode in ["condition", "broadcast", "polled", "barrier", "semaphore", "join", "reader"] {
         check_with("blame_chain_condition", &[mode], 0);
     }
     for mode in ["mutex", "futex"] {
