@@ -1,11 +1,13 @@
 /* A convoy whose head holds no lock: a crowd waits for a mutex, its holder waits for what another thread does, and that one
  * is to blame. What the holder waits for is the argument: `condition`, `barrier`, `semaphore`, `join`; with `timeout` it is
  * a time that runs out, which is the holder's own. `broadcast`: another thread wakes the holder every millisecond, for
- * nothing; `polled`: the holder looks every 10 ms, until the head wakes it. */
+ * nothing; `polled`: the holder looks every 10 ms, until the head wakes it; `reader`: the holder is the reader of a
+ * read-write lock, and the crowd are writers. */
 #include "truth.h"
 
 enum { ROUNDS = 4, HEAD_MS = 100, CROWD = 3 };
 static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t of_readers = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t meeting;
 static sem_t posted;
@@ -16,7 +18,7 @@ static _Atomic pid_t middle, crowd[CROWD];
 static _Atomic int64_t done_ns, own_ns;
 
 static int is(const char *name) { return strcmp(mode, name) == 0; }
-static int is_condition(void) { return is("condition") || is("broadcast") || is("polled"); }
+static int is_condition(void) { return is("condition") || is("broadcast") || is("polled") || is("reader"); }
 static _Atomic int is_over, wants_quiet, is_quiet;
 
 NOINLINE static void *make_noise(void *unused) {
@@ -98,10 +100,12 @@ NOINLINE static void wait_inside(pthread_t head) {
 }
 
 NOINLINE static void hold_middle(void) {
-    pthread_mutex_lock(&outer);
+    if (is("reader")) pthread_rwlock_rdlock(&of_readers);
+    else pthread_mutex_lock(&outer);
     pthread_t head = start(work_head, NULL);
     wait_inside(head);
-    pthread_mutex_unlock(&outer);
+    if (is("reader")) pthread_rwlock_unlock(&of_readers);
+    else pthread_mutex_unlock(&outer);
     own_ns += now_ns() - done_ns;
     if (!is("join")) pthread_join(head, NULL);
 }
@@ -110,9 +114,11 @@ static void *queue(void *number) {
     for (int seen = 0; seen < ROUNDS; seen++) {
         while (open_rounds <= seen) nap_ms(1);
         crowd[(uintptr_t)number] = my_tid();
-        pthread_mutex_lock(&outer);
+        if (is("reader")) pthread_rwlock_wrlock(&of_readers);
+        else pthread_mutex_lock(&outer);
         crowd[(uintptr_t)number] = 0;
-        pthread_mutex_unlock(&outer);
+        if (is("reader")) pthread_rwlock_unlock(&of_readers);
+        else pthread_mutex_unlock(&outer);
     }
     return NULL;
 }
@@ -139,10 +145,12 @@ int main(int count, char **arguments) {
         expect("mutex", &outer, "held_by.0.passed_on_ns = 0");
         return 0;
     }
-    expect("culprit", &outer, "function = work_head");
-    expect("culprit", &outer, "total(work_head) >= %lld", waited);
-    expect("culprit", &outer, "total(hold_middle) <= %lld", (long long)(CROWD * own_ns + MS));
-    expect("mutex", &outer, "held_by(hold_middle) >= %lld", waited);
-    expect("mutex", &outer, "held_by.0.passed_on_ns >= %lld", waited);
+    const char *kind = is("reader") ? "rwlock-write" : "mutex";
+    const void *lock = is("reader") ? (void *)&of_readers : (void *)&outer;
+    expect("culprit", lock, "function = work_head");
+    expect("culprit", lock, "total(work_head) >= %lld", waited);
+    expect("culprit", lock, "total(hold_middle) <= %lld", (long long)(CROWD * own_ns + MS));
+    expect(kind, lock, "held_by(hold_middle) >= %lld", waited);
+    expect(kind, lock, "held_by.0.passed_on_ns >= %lld", waited);
     return 0;
 }

@@ -292,7 +292,7 @@ programs! {
     address_reuse annotated barger barrier_rounds blame_chain_of_futexes blame_convoy blame_dies blame_gives_up
     blame_many_places
     blame_one_long blame_rwlock blame_rwlock_timed blame_signals blame_turns blame_two_holders blame_wrapped c11
-    cancelled_in_semaphore cancelled_mid_wait computes conditions constructor_waits coroutine fork_held fork_in_wait
+    cancelled_in_semaphore computes conditions constructor_waits coroutine fork_held fork_in_wait
     forked_bare free_but_off_cpu full_record futex held_for_life holder_sleeps late_destructors many many_keys
     no_frame_information own_close own_malloc parked_workers passed_on plugin quiet_release readers_starve_writer
     same_results sandbox semaphore_lock semaphore_pool signal_handler_locks signal_jumps_out signal_many_locks
@@ -340,7 +340,7 @@ fn the_head_of_a_convoy_is_to_blame() {
 /// Also where it holds no lock, or only one of the two locks is made of futexes.
 #[test]
 fn the_head_of_a_chain_is_who_ends_the_holders_wait() {
-    for mode in ["condition", "broadcast", "polled", "barrier", "semaphore", "join"] {
+    for mode in ["condition", "broadcast", "polled", "barrier", "semaphore", "join", "reader"] {
         check_with("blame_chain_condition", &[mode], 0);
     }
     for mode in ["mutex", "futex"] {
@@ -352,6 +352,25 @@ fn the_head_of_a_chain_is_who_ends_the_holders_wait() {
 #[test]
 fn a_holder_whose_time_runs_out_keeps_the_blame() {
     check_with("blame_chain_condition", &["timeout"], 0);
+}
+
+/// A cancelled wait ended without what it was for: also its thread has waited, which may die with the mutex.
+#[test]
+fn a_cancelled_wait_ends_then() {
+    for mode in ["forever", "timed", "kept"] {
+        let report = check_with("cancelled_mid_wait", &[mode], 0);
+        let threads = report["processes"][0]["threads"].as_array().unwrap();
+        let waited = threads.iter().filter(|thread| thread["tid"] != report["processes"][0]["pid"]);
+        let waited: Vec<_> = waited.map(|thread| thread["wait_ns"].as_u64().unwrap()).collect();
+        assert!(matches!(waited[..], [ns] if ns >= 50_000_000), "{mode}: {waited:?}");
+    }
+    let (report, said) = observed(&[], "cancelled_in_join", &[], 0);
+    assert_eq!(unmet(&report, &said), Vec::<String>::new());
+    let waiter: u64 =
+        said.lines().find_map(|line| line.strip_prefix("waiter ")).unwrap().parse().unwrap();
+    let mut threads = report["processes"][0]["threads"].as_array().unwrap().iter();
+    let thread = threads.find(|thread| thread["tid"] == waiter).unwrap();
+    assert!(thread["joined_ns"].as_u64() >= Some(50_000_000), "{thread:#}");
 }
 
 /// A hold in which waits run out is one hold, of its whole length, whether or not a thread waits for it to the end.

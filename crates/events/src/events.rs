@@ -84,6 +84,12 @@ pub fn id(recorder: &Recorder, cell: &Cell) -> u32 {
     recorder.arena.unit_of(cell)
 }
 
+/// Whether no thread was seen to hold the lock, which one thread has at a time.
+pub fn is_unheld(recorder: &Recorder, lock: &Lock) -> bool {
+    let owner = lock.owner.load(Relaxed);
+    owner == 0 || recorder.arena.at::<Cell>(owner).depth.load(Relaxed) == 0
+}
+
 /// When the lock was released before it was taken now: 0 if no other thread was concerned, `None` if the release was
 /// not seen.
 fn last_release(recorder: &Recorder, lock: &Lock) -> Option<u64> {

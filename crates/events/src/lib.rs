@@ -19,6 +19,7 @@
 
 pub mod blame;
 pub mod calls;
+pub mod cancelled;
 mod chain;
 mod counter;
 pub mod deadline;

@@ -61,6 +61,9 @@ fn release_noted<S: Site>(
     if is_summed(row.lock) {
         return unlock();
     }
+    if row.cell.depth.load(Relaxed) == 0 {
+        at.releases_unseen(row);
+    }
     let mut noted = releasing(at, row);
     if let Some(noted) = noted.as_mut().filter(|noted| noted.wakes) {
         noted.wakes = wakes();

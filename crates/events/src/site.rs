@@ -72,6 +72,11 @@ pub trait Site: Copy {
 
     /// The number of the call stack; 0 if there is no room. The thread must be marked as recording.
     fn stack(self) -> u32;
+
+    /// The thread is about to release the lock of `row`, which it was not seen to take.
+    fn releases_unseen(self, row: Row) {
+        let _ = row;
+    }
 }
 
 /// One lock as one thread sees it.

@@ -3,16 +3,18 @@
 //! # Contract
 //! A wait ends the mutex's hold. It lasts from the call to the signal that ended it (`woken`). Without a signal (a
 //! spurious wakeup) the wait lasts to the return, after a timeout to the deadline. The return is a new acquisition of
-//! the mutex that begins there; it was blocked if another thread released the mutex later.
+//! the mutex that begins there; it was blocked if another thread released the mutex later. A cancelled wait lasts until
+//! its thread gives the mutex back, or ends with it (`cancelled`): also what it waited for the mutex is in it.
 //! # Invariants
 //! I1: nothing here remains to be done when a cancelled thread unwinds: the C library has relocked the mutex, and the
-//!     thread's next event corrects the state it finds.
-//! I2: only the holder of the mutex calls `leaving` and `come_back`. A cancelled thread stays counted, at both:
-//!     releases of the mutex keep taking timestamps, and signals stacks, which costs time but not accuracy.
+//!     wait is stored with its thread.
+//! I2: only the holder of the mutex calls `leaving` and `come_back`. A thread that a signal handler took out of a wait
+//!     stays counted as away: releases of the mutex keep taking timestamps, which costs time but not accuracy.
 //! # Evidence
 //! `tests/programs`: `conditions.c`, `cancelled_mid_wait.c`.
 
 use crate::caller::Caller;
+use crate::cancelled::{self, Away, Wait};
 use crate::here;
 use crate::host::{self, Object};
 use crate::local::Here;
@@ -22,7 +24,7 @@ use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::deadline::{self, Time};
 use uncontended_events::events::{self, Back, End, Waited};
 use uncontended_events::log::By;
-use uncontended_events::site::{Row, Site};
+use uncontended_events::site::Site;
 use uncontended_events::slept::Before;
 use uncontended_events::{passing, recent, wants, woken};
 use uncontended_sys::clock::{self, Moment, ticks};
@@ -31,15 +33,8 @@ use uncontended_trace::layout::kind::CONDITION;
 /// The start of a wait.
 struct Begun {
     at: Here,
-    condition: Row,
-    mutex: Row,
     call: Moment,
-    /// The stack of the call.
-    stack: u32,
-    /// How often the thread had slept.
-    sleeps: Before,
-    /// Whether it continues an earlier one, and who waited already.
-    begun: passing::Begun,
+    away: Away,
 }
 
 /// Ends the mutex's hold. Returns `None` if the wait is not recorded.
@@ -47,6 +42,7 @@ fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<B
     let (at, mutex) = mutex::row(mutex, caller)?;
     let (_, condition) = here::row(condition as u64, CONDITION, caller)?;
     at.recorder().thread.waits_for.store(0, Relaxed);
+    cancelled::before_wait(at);
     let busy = at.begin();
     let sleeps = Before::now(at);
     drop(busy);
@@ -59,22 +55,21 @@ fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<B
     wants::called_in(at.recorder(), stack);
     let begun = passing::begins(at.recorder(), condition, (held_since, call.ticks));
     release.done(at, mutex, mutex.lock, false);
-    Some(Begun { at, condition, mutex, call, stack, sleeps, begun })
+    let away = Away { condition, mutex, call: call.ticks, stack, sleeps, begun };
+    Some(Begun { at, call, away })
 }
 
 impl Begun {
     /// Records the wait and the return. `late_ns`: how long ago the deadline was, after a timeout.
     fn end(self, late_ns: Option<u64>) {
-        let Begun { at, condition, mutex, call, stack, sleeps, begun } = self;
+        let Begun { at, call, away } = self;
+        let Away { condition, mutex, stack, sleeps, begun, .. } = away;
         if !at.is_here() {
             return;
         }
         let now = ticks();
         let busy = at.begin();
-        at.recorder().thread.asleep_since.store(0, Relaxed);
-        wants::end(at.recorder());
-        passing::ended(condition.lock);
-        events::bump(&condition.cell.acquisitions);
+        away.is_over(at);
         let end = if late_ns.is_some() { End::TimedOut } else { End::Came };
         let (ended, by) = match late_ns {
             Some(late) => {
@@ -169,8 +164,9 @@ fn wait_by(
     if let (Some(begun), Some(_)) = (&begun, deadline) {
         wants::has_deadline(begun.at.recorder());
     }
-    let result = wait();
-    if let Some(begun) = begun {
+    let Some(begun) = begun else { return wait() };
+    let (result, waited) = cancelled::during(begun.at, Wait::Condition(begun.away), wait);
+    if waited.is_some() {
         let late = deadline.filter(|_| result == ETIMEDOUT);
         // SAFETY: the wait has read it, since it timed out (P2).
         let late = late.map(|deadline| unsafe { late_ns(deadline) });

@@ -176,7 +176,10 @@ fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
     process.parent.store(parent, Relaxed);
     process.start_ticks.store(clock::ticks(), Relaxed);
     match LATEST.load(Relaxed) {
-        0 => write_command(arena, process),
+        0 => {
+            write_command(arena, process);
+            write_used(process);
+        }
         parent => {
             let parent: &Process = arena.at(parent);
             process.command.store(parent.command.load(Relaxed), Relaxed);
@@ -236,6 +239,29 @@ fn write_command(arena: Arena, process: &Process) {
         .and_then(|file| file.read(&mut text));
     let Some(text) = length.and_then(|length| text.get(..length)) else { return };
     write_text(arena, process, text);
+}
+
+/// Notes what the calling thread has used so far, before the program in it began: it may have run others.
+fn write_used(process: &Process) {
+    let used = kernel::thread_usage();
+    let figures = [
+        kernel::thread_cpu_ns(),
+        kernel::system_ns(&used),
+        runnable_ns().unwrap_or(0),
+        used.ru_nvcsw as u64,
+        used.ru_nivcsw as u64,
+    ];
+    for (to, figure) in process.before.iter().zip(figures) {
+        to.store(figure, Relaxed);
+    }
+}
+
+/// How long the main thread has been runnable without a CPU; none if the kernel does not tell.
+fn runnable_ns() -> Option<u64> {
+    let mut text = [0u8; 64];
+    let length = Descriptor::open(c"/proc/self/schedstat", libc::O_RDONLY)?.read(&mut text)?;
+    let text = std::str::from_utf8(text.get(..length)?).ok()?;
+    text.split(' ').nth(1)?.parse().ok()
 }
 
 fn write_text(arena: Arena, process: &Process, text: &[u8]) {

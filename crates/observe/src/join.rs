@@ -2,11 +2,13 @@
 //!
 //! # Contract
 //! `pthread_join` and its timed forms, C11's, and C++'s and Rust's joins built on them. The time is the thread's own;
-//! there is no row. Which thread it was for is known even if that one is not in the record.
+//! there is no row. Which thread it was for is known even if that one is not in the record. A wait that was cancelled
+//! is the thread's time up to then.
 //! # Evidence
-//! `tests/programs`: `joins.c`, `computes.c`.
+//! `tests/programs`: `joins.c`, `computes.c`, `cancelled_in_join.c`.
 
 use crate::caller::Caller;
+use crate::cancelled::{self, Wait};
 use crate::here;
 use crate::host;
 use crate::joined;
@@ -66,24 +68,20 @@ fn waits(
     join: impl FnOnce() -> c_int,
 ) -> c_int {
     let Some(at) = here::here(caller) else { return join() };
-    let own = at.recorder().thread;
+    cancelled::before_wait(at);
     let stack = at.site();
     let call = ticks();
-    own.asleep_since.store(call, Relaxed);
+    at.recorder().thread.asleep_since.store(call, Relaxed);
     wants::begin_join(at.recorder(), thread, call, stack);
     if has_deadline {
         wants::has_deadline(at.recorder());
     }
     let tid = joined::tid(thread);
-    let answer = join();
-    if !at.is_here() {
+    let (answer, waited) = cancelled::during(at, Wait::Join(call), join);
+    if waited.is_none() || !at.is_here() {
         return answer;
     }
-    own.asleep_since.store(0, Relaxed);
-    wants::end(at.recorder());
-    let now = ticks();
-    let joined = own.joined.load(Relaxed);
-    own.joined.store(joined.wrapping_add(now.saturating_sub(call)), Relaxed);
+    let now = cancelled::joins_no_longer(at, call);
     if answer == 0 {
         let busy = at.begin();
         log::join(at.recorder(), (thread, tid), (call, now));

@@ -205,6 +205,12 @@ pub(crate) fn thread_usage() -> libc::rusage {
     used
 }
 
+/// The part of this in the kernel, in nanoseconds.
+pub(crate) fn system_ns(used: &libc::rusage) -> u64 {
+    let system = used.ru_stime;
+    system.tv_sec as u64 * 1_000_000_000 + system.tv_usec as u64 * 1_000
+}
+
 /// The signal stack of the calling thread, and whether a handler runs on it; `None` if that is unknown.
 pub(crate) fn signal_stack() -> Option<libc::stack_t> {
     // SAFETY: plain numbers (L5).

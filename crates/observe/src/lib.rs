@@ -38,6 +38,7 @@ mod barrier;
 mod bytes;
 mod c11;
 mod caller;
+mod cancelled;
 #[cfg(debug_assertions)]
 mod checked;
 mod condition;

@@ -35,6 +35,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, Ordering::*, compiler_fence};
 use uncontended_events::calls::Calls;
+use uncontended_events::cancelled::InWait;
 use uncontended_events::events::Blocked;
 use uncontended_events::nested::Nest;
 use uncontended_events::rows::{self, Rows, Table};
@@ -93,8 +94,8 @@ pub(crate) struct Front {
     sleeps: Sleeps,
     /// The wait that the program announced (annotations).
     pub(crate) announced: Own<Option<Blocked<Here>>>,
-    /// A wait that cancellation may end (semaphores).
-    pub(crate) cancellable: Own<Option<Blocked<Here>>>,
+    /// A wait that cancellation may end.
+    pub(crate) in_wait: InWait<Here>,
 }
 
 /// What a forked child finds wiped.
@@ -208,6 +209,12 @@ fn was_abandoned(place: usize, here: usize) -> bool {
     here > place && !on_signal_stack()
 }
 
+/// Whether a call whose frame was at `place` is gone, now that another one's is at `here`.
+#[inline(always)]
+pub(crate) fn was_left(place: usize, here: usize) -> bool {
+    here >= place && !on_signal_stack()
+}
+
 /// Whether a signal handler runs on its own stack; true if that is unknown.
 fn on_signal_stack() -> bool {
     if sandbox::is_filtered() {
@@ -272,7 +279,7 @@ impl Local {
             rows: Rows::new(table),
             sleeps: Sleeps::of_this(),
             announced: Own::new(None),
-            cancellable: Own::new(None),
+            in_wait: InWait::none(),
         };
         // SAFETY: fresh memory of this size (M1, I4), of which the rest is zero, as the other parts begin.
         unsafe { memory.cast::<Front>().write(front) };
@@ -394,9 +401,13 @@ extern "C" fn ended(local: *mut libc::c_void) {
     if !this.head.alive.get() || tls::get() == SHUT {
         return;
     }
-    for left in [this.announced.take(), this.cancellable.take()].into_iter().flatten() {
-        // The place where it waited is gone.
-        left.moved_to(Here { local: this, caller: Caller::nowhere() }).gave_up();
+    // The places where it waited are gone.
+    let at = Here { local: this, caller: Caller::nowhere() };
+    if let Some(left) = this.announced.take() {
+        left.moved_to(at).gave_up();
+    }
+    if let Some(left) = this.in_wait.take() {
+        left.left(at, true); // A mutex that it has again from then was not unlocked.
     }
     note_end(this.recorder.thread);
     this.rounds.set(this.rounds.get() + 1);
@@ -454,9 +465,7 @@ fn note_end(thread: &Thread) {
 fn note_figures(thread: &Thread) {
     let used = kernel::thread_usage();
     thread.cpu_ns.store(kernel::thread_cpu_ns(), Relaxed);
-    let system = used.ru_stime;
-    let system_ns = system.tv_sec as u64 * 1_000_000_000 + system.tv_usec as u64 * 1_000;
-    thread.system_ns.store(system_ns, Relaxed);
+    thread.system_ns.store(kernel::system_ns(&used), Relaxed);
     thread.voluntary.store(used.ru_nvcsw as u64, Relaxed);
     thread.involuntary.store(used.ru_nivcsw as u64, Relaxed);
 }
@@ -526,6 +535,12 @@ impl Site for Here {
     fn stack(self) -> u32 {
         debug_assert!(self.local.is_busy(), "I2");
         stack::number(&self.local.calls, self.caller, &self.local.recorder)
+    }
+
+    fn releases_unseen(self, row: Row) {
+        if let Some(left) = self.local.in_wait.take_with(row) {
+            left.left(self, true);
+        }
     }
 }
 

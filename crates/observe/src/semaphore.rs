@@ -6,13 +6,12 @@
 //! An initial value above one, or two holders at once, mark it as one of several permits, and a post by a thread that
 //! had not taken it marks it as a signal: from then on its idle times mean nothing, and the reader omits them. Trying
 //! first is not all that a wait does in the C library: it is a cancellation point even if the semaphore is free, and
-//! looks at the deadline.
-//! # Invariants
-//! I1: a wait is stored with its thread, not in a frame: a cancelled one is given up at the thread's end.
+//! looks at the deadline. A cancelled wait is given up (`cancelled`).
 //! # Evidence
 //! `tests/programs`: `semaphore_lock.c`, `semaphore_pool.c`, `cancelled_in_semaphore.c`, `same_results.c`.
 
 use crate::caller::Caller;
+use crate::cancelled::{self, Wait};
 use crate::deadline::{self, Limit};
 use crate::errno::{Errno, errno};
 use crate::here;
@@ -50,12 +49,10 @@ fn wait_by(
         return 0;
     }
     drop(before); // The failed try is ours, not the program's.
-    let left = at.local.cancellable.replace(Some(deadline::blocked(at, row, limit)));
-    if let Some(left) = left {
-        left.moved_to(at).gave_up(); // A signal handler jumped out of that wait.
-    }
-    let result = wait();
-    let Some(blocked) = at.local.cancellable.take() else { return result };
+    cancelled::before_wait(at);
+    let blocked = Wait::Semaphore(deadline::blocked(at, row, limit));
+    let (result, waited) = cancelled::during(at, blocked, wait);
+    let Some(Wait::Semaphore(blocked)) = waited else { return result };
     if result == 0 {
         blocked.acquired()
     } else {

@@ -348,6 +348,29 @@ fn a_writer_passes_on_what_readers_waited() {
     assert_eq!(passed_on(&report), 1_200);
 }
 
+/// Writers wait for readers. Of several, the one that leaves last is to blame for what all had in common.
+#[test]
+fn a_reader_passes_on_what_writers_waited() {
+    let of = |own: (u64, u64), other: Option<(u64, u64)>| {
+        let mut run = Run::of(kind::RWLOCK_WRITE);
+        let readers = run.writer.lock(run.process, 0xabc0, kind::RWLOCK_READ);
+        run.writer.cell(run.threads[2], readers, 1);
+        run.logs[0][1] = hold(readers, run.stacks[0], own);
+        if let Some(other) = other {
+            let thread = run.writer.thread(run.process, 11);
+            run.writer.cell(thread, readers, 1);
+            run.writer.logs(thread, &[hold(readers, run.stacks[0], other)]);
+        }
+        let report = run.report();
+        (passed_on(&report), culprits(&report).len())
+    };
+    assert_eq!(of((500, 2_900), None), (1_200, 2));
+    assert_eq!(of((500, 2_900), Some((600, 2_700))), (1_200, 2));
+    assert_eq!(of((500, 2_600), Some((1_000, 2_900))), (0, 1));
+    // The first 500 ms of its wait fell into a time that was its own.
+    assert_eq!(of((500, 2_600), Some((1_700, 2_900))), (500, 2));
+}
+
 /// Of locks that are seen by their wakeups, the thread that woke the waiter had the lock since it had come.
 #[test]
 fn a_lock_made_of_futexes_has_holders_too() {

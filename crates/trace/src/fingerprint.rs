@@ -45,7 +45,7 @@ const _: () = {
         Header: magic version flags enabled clock start_ticks tick_ns step_ns capacity available allocated
             processes dropped_room dropped_busy negative log_parts places summed_since own_locks spare;
         Process: next pid parent command_bytes start_ticks command threads locks stacks modules stack_index index
-            wakes ended_by end_ticks filter spare;
+            wakes ended_by end_ticks filter spare before;
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
             asleep_since joined summed sums wants_end_of chain wants system_ns wants_since wants_stack wants_how
             nested_lost nested creator came_by handle log log_now log_parts spans made_ticks began_in spare;
@@ -83,5 +83,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0x2e31_cd2d_0e10_87e7, "the layout has changed: change VERSION");
+    assert!(hash == 0x9aed_93ed_ec50_c2e9, "the layout has changed: change VERSION");
 };

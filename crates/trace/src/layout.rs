@@ -184,8 +184,10 @@ pub struct Process {
     pub end_ticks: AtomicU64,
     /// Which addresses may be in the index: [`FILTER_WORDS`] words of bits.
     pub filter: AtomicU32,
-    /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU32; 11],
+    /// Keeps what follows at a multiple of a word.
+    pub spare: AtomicU32,
+    /// What its main thread had used before `start_ticks`: the fields of `records::Used`, in their order.
+    pub before: [AtomicU64; 5],
 }
 
 /// Words of the filter of addresses.

@@ -26,7 +26,7 @@ pub use crate::read_error::ReadError;
 pub use crate::records::{
     CausedRecord, CellAt, CellRecord, ExtremeRecord, FileRecord, HeldRecord, HoldRecord,
     LockRecord, LogRecord, LoggedRecord, ModuleRecord, NestedRecord, ProcessRecord, SpanNameRecord,
-    ThreadRecord, TimedOutRecord, TimesRecord, WantsRecord,
+    ThreadRecord, TimedOutRecord, TimesRecord, Used, WantsRecord,
 };
 use crate::setup::Holds;
 use std::cell::{Cell as Counter, RefCell};
@@ -219,6 +219,13 @@ impl<'b> View<'b> {
             start: self.u64(at + offset_of!(Module, start)),
             end: self.u64(at + offset_of!(Module, end)),
         }
+    }
+
+    /// What the main thread of the process at this offset had used before.
+    fn used(&self, at: usize) -> Used {
+        let figure = |nth: usize| self.u64(at + offset_of!(Process, before) + 8 * nth);
+        let [cpu_ns, system_ns, runnable_ns, voluntary, involuntary] = [0, 1, 2, 3, 4].map(figure);
+        Used { cpu_ns, system_ns, runnable_ns, voluntary, involuntary }
     }
 
     fn lock(&self, at: usize) -> LockRecord {
@@ -455,6 +462,7 @@ impl<'b> Lists<'b> {
             start_ticks: view.u64(at + offset_of!(Process, start_ticks)),
             end_ticks: view.u64(at + offset_of!(Process, end_ticks)),
             ended_by: head(offset_of!(Process, ended_by)),
+            before: view.used(at),
             locks,
             threads,
             stacks: stacks.collect(),

@@ -21,6 +21,8 @@ pub struct ProcessRecord {
     pub end_ticks: u64,
     /// The number of the thread that ended it; 0 if unknown.
     pub ended_by: Unit,
+    /// What its main thread had used before it started.
+    pub before: Used,
     /// Its locks, oldest first.
     pub locks: Vec<LockRecord>,
     /// Its threads, oldest first.
@@ -29,6 +31,21 @@ pub struct ProcessRecord {
     pub stacks: HashMap<u32, Vec<u64>>,
     /// Programs and libraries that the addresses belong to.
     pub modules: Vec<ModuleRecord>,
+}
+
+/// The kernel's figures of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Used {
+    /// CPU time, in nanoseconds.
+    pub cpu_ns: u64,
+    /// The part of `cpu_ns` in the kernel.
+    pub system_ns: u64,
+    /// Time runnable but not running, in nanoseconds.
+    pub runnable_ns: u64,
+    /// Voluntary context switches.
+    pub voluntary: u64,
+    /// Involuntary context switches.
+    pub involuntary: u64,
 }
 
 /// One generation of a lock.

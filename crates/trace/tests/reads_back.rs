@@ -13,7 +13,7 @@ use uncontended_trace::layout::{
 };
 use uncontended_trace::reader::{
     CellRecord, ExtremeRecord, FileRecord, LockRecord, LogRecord, LoggedRecord, ModuleRecord,
-    ProcessRecord, ThreadRecord, TimedOutRecord, TimesRecord, read,
+    ProcessRecord, ThreadRecord, TimedOutRecord, TimesRecord, Used, read,
 };
 use uncontended_trace::setup::Holds;
 
@@ -91,6 +91,13 @@ impl Writer {
             start_ticks: self.word(unit, offset_of!(Process, start_ticks)),
             end_ticks: self.word(unit, offset_of!(Process, end_ticks)),
             ended_by: self.half(unit, offset_of!(Process, ended_by)),
+            before: Used {
+                cpu_ns: self.word(unit, offset_of!(Process, before)),
+                system_ns: self.word(unit, offset_of!(Process, before) + 8),
+                runnable_ns: self.word(unit, offset_of!(Process, before) + 16),
+                voluntary: self.word(unit, offset_of!(Process, before) + 24),
+                involuntary: self.word(unit, offset_of!(Process, before) + 32),
+            },
             ..ProcessRecord::default()
         };
         (unit, record)

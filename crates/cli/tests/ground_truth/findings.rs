@@ -162,6 +162,19 @@ fn a_lock_that_is_held_to_the_end() {
     }
 }
 
+/// A program that another one of its process executed has used only what it used itself.
+#[test]
+fn what_a_process_ran_before_is_not_the_programs() {
+    let report = check_with("executed_late", &["first"], 0);
+    let processes = report["processes"].as_array().unwrap();
+    let second = processes.iter().find(|process| process["locks"][0].is_object()).unwrap();
+    let of = |name: &str| second["threads"][0][name].as_u64();
+    let [lived, ran, wanted] = ["lived_ns", "cpu_ns", "runnable_ns"].map(of);
+    assert!(lived >= Some(30_000_000), "{second:#}");
+    assert!(ran.unwrap() + wanted.unwrap_or(0) <= lived.unwrap(), "{second:#}");
+    assert_eq!(of("user_ns").unwrap() + of("system_ns").unwrap(), ran.unwrap(), "{second:#}");
+}
+
 #[test]
 fn rare_hold() {
     let report = check_with("rare_hold", &[], 0);

@@ -11,8 +11,9 @@
 //! Each thread of a chain is to blame for what only it did. What a thread waited for until its time ran out, or until
 //! something that was not seen, is its own, unless it went straight back to wait for the same: then it is for what
 //! ended the last wait; so is what was before the thread that ended the wait was made. Where the
-//! logs keep the newest waits and holds alone, their shares are those of all. Holders of locks that several processes
-//! share pass nothing on, and readers' holds are not followed.
+//! logs keep the newest waits and holds alone, their shares are those of all. Of readers at once, each instant belongs
+//! to the one that leaves last, as for the observer, which follows only those that leave no reader behind. Holders of
+//! locks that several processes share pass nothing on.
 //! # Invariants
 //! I1: what the observer has passed on is divided as a part of what is blamed on the code that has it: it counts once.
 //! # Evidence
@@ -21,7 +22,7 @@
 use super::blame::{Line, PassedOn, Sites, pass_on};
 use super::joins::ran;
 use super::locks::Rows;
-use super::meanwhile::{Hold, Meanwhile, Wait, is_held_by_one, writers};
+use super::meanwhile::{Hold, Meanwhile, Wait, holds_in, is_held_by_one, of_both_sides, writers};
 use super::passes::{Pass, is_passed};
 use super::stacks::Stacks;
 use super::waiting::Waiting;
@@ -68,6 +69,8 @@ struct Root {
     thread: usize,
     at: (u64, u64),
     code: Code,
+    /// Whether the observer follows what the thread waited for.
+    is_observed: bool,
 }
 
 /// What of the waiting for a row is divided.
@@ -97,6 +100,8 @@ struct Chains<'a> {
     rows: &'a Rows,
     /// The row of the writers for each row of readers.
     writers: HashMap<usize, usize>,
+    /// The holds of both, by the row of the writers.
+    shared: HashMap<usize, Vec<Hold>>,
     /// How many more parts are looked at.
     left: usize,
 }
@@ -111,14 +116,17 @@ impl Chains<'_> {
         let row = self.writers.get(&row).copied().unwrap_or(row);
         let mut since = from;
         let mut behind = Vec::new();
-        for hold in self.meanwhile.holds_in(row, (from, to)).filter(|by| by.thread != of.thread) {
-            let &Hold { thread, began, ended, stack } = hold;
+        let holds = self.shared.get(&row).or_else(|| self.meanwhile.holds.get(&row));
+        let holds = holds_in(holds.map_or(&[], Vec::as_slice), (from, to));
+        for hold in holds.filter(|by| by.thread != of.thread) {
+            let &Hold { thread, began, ended, stack, is_last } = hold;
             let at = (began.max(since), ended.min(to));
             if at.0 < at.1 {
                 let code = Code::Hold(row, stack);
                 let own = Source { code, is_direct: false };
                 let source = if of.is_observed { own } else { of.source };
-                behind.push((Place { source, thread, code, ..of.next() }, at));
+                let is_observed = of.is_observed && is_last;
+                behind.push((Place { source, thread, code, is_observed, ..of.next() }, at));
                 since = at.1;
             }
         }
@@ -181,18 +189,23 @@ fn roots(rows: &Rows, meanwhile: &Meanwhile, passes: &[Pass], chains: &Chains<'_
         thread: pass.thread,
         at: (pass.from, pass.to),
         code: Code::Wake(pass.row, pass.stack),
+        is_observed: false,
     };
     let mut roots: Vec<Root> = passes.iter().map(pass).collect();
-    let held = |row: &usize| is_held_by_one(&rows.locks[*row]);
-    let own = meanwhile.holds.keys().filter(|row| held(row)).map(|&row| (row, row));
-    let of_readers = chains.writers.iter().map(|(&readers, &writers)| (readers, writers));
-    for (row, held) in own.chain(of_readers).filter(|(row, _)| is_one(row)) {
-        let holds = meanwhile.holds.get(&held).into_iter().flatten();
-        roots.extend(holds.map(|hold| Root {
+    let held = |row: &usize| is_held_by_one(&rows.locks[*row]) && !chains.shared.contains_key(row);
+    let own = meanwhile.holds.iter().filter(|(row, _)| held(row));
+    // The waiting of both sides is for the holds of both.
+    let both = chains.writers.iter().flat_map(|(readers, writers)| {
+        let holds = chains.shared.get(writers);
+        [readers, writers].into_iter().filter_map(move |row| Some((row, holds?)))
+    });
+    for (&row, holds) in own.chain(both).filter(|(row, _)| is_one(row)) {
+        roots.extend(holds.iter().map(|hold| Root {
             row,
             thread: hold.thread,
             at: (hold.began, hold.ended),
             code: Code::Hold(row, hold.stack),
+            is_observed: hold.is_last,
         }));
     }
     roots.retain(|root| root.at.0 < root.at.1);
@@ -244,8 +257,7 @@ fn shares(
             continue;
         }
         let source = Source { code: root.code, is_direct: true };
-        let (thread, code, is_observed) =
-            (root.thread, root.code, root.code.kind() == BlamedKind::Hold);
+        let &Root { thread, code, is_observed, .. } = root;
         let first = Place { source, thread, code, length: 0, is_observed };
         chains.divide(first, root.at, &mut |of, at| {
             let ticks = if at.0 < at.1 { waiting.within(at.0, at.1) } else { 0 };
@@ -344,7 +356,9 @@ pub(super) fn follow(
     sites: &Sites,
     stacks: &mut Stacks<'_>,
 ) -> Vec<Delay> {
-    let mut chains = Chains { meanwhile, rows, writers: writers(rows), left: MOST };
+    let writers = writers(rows);
+    let shared = of_both_sides(meanwhile, &writers);
+    let mut chains = Chains { meanwhile, rows, writers, shared, left: MOST };
     let roots = roots(rows, meanwhile, passes, &chains);
     let (shares, delays) = shares(&roots, &meanwhile.waiting, &mut chains);
     let mut names =

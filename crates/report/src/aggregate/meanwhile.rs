@@ -36,6 +36,8 @@ pub(super) struct Hold {
     pub(super) ended: u64,
     /// Of the acquisition.
     pub(super) stack: u32,
+    /// Whether no other thread had the lock when it ended: the observer follows what its thread waited for.
+    pub(super) is_last: bool,
 }
 
 /// The waits, the holds, and the waiting.
@@ -53,7 +55,7 @@ pub(super) struct Meanwhile {
 
 impl Meanwhile {
     /// From the logs of `image`.
-    pub(super) fn new(image: &ProcessRecord, logs: &Logs<'_>) -> Self {
+    pub(super) fn new(image: &ProcessRecord, logs: &Logs<'_>, rows: &Rows) -> Self {
         let mut new = Meanwhile::default();
         let mut waited: HashMap<usize, Vec<(u64, u64)>> = HashMap::new();
         for (number, thread) in image.threads.iter().enumerate() {
@@ -66,7 +68,7 @@ impl Meanwhile {
             for hold in thread.log.holds() {
                 let Some(row) = logs.row(hold.lock) else { continue };
                 let (began, ended) = times(hold);
-                let hold = Hold { thread: number, began, ended, stack: hold.stack };
+                let hold = Hold { thread: number, began, ended, stack: hold.stack, is_last: true };
                 new.holds.entry(row).or_default().push(hold);
             }
         }
@@ -74,7 +76,9 @@ impl Meanwhile {
             holds.sort_unstable_by_key(|hold| (hold.ended, hold.began, hold.thread));
         }
         for (row, waits) in waited {
-            let holds = new.holds.get(&row).map_or(&[][..], Vec::as_slice);
+            // Readers have no equal parts.
+            let is_shared = rows.locks.get(row).is_some_and(|lock| lock.kind == Kind::RwlockRead);
+            let holds = new.holds.get(&row).filter(|_| !is_shared).map_or(&[][..], Vec::as_slice);
             let holds: Vec<(u64, u64)> =
                 holds.iter().map(|hold| (hold.began, hold.ended)).collect();
             new.waiting.insert(row, Waiting::new(&waits, &holds, 1));
@@ -92,17 +96,42 @@ impl Meanwhile {
         let first = waits.partition_point(|wait| wait.ended <= from);
         waits[first..].iter().take_while(move |wait| wait.began < to)
     }
+}
 
-    /// The holds of a lock that one thread has at a time, those that overlap this time (I2).
-    pub(super) fn holds_in(
-        &self,
-        row: usize,
-        (from, to): (u64, u64),
-    ) -> impl Iterator<Item = &Hold> {
-        let holds = self.holds.get(&row).map_or(&[][..], Vec::as_slice);
-        let first = holds.partition_point(|hold| hold.ended <= from);
-        holds[first..].iter().take_while(move |hold| hold.began < to)
+/// Those of `holds` that overlap this time, of a lock that one thread has at a time (I2).
+pub(super) fn holds_in(holds: &[Hold], (from, to): (u64, u64)) -> impl Iterator<Item = &Hold> {
+    let first = holds.partition_point(|hold| hold.ended <= from);
+    holds[first..].iter().take_while(move |hold| hold.began < to)
+}
+
+/// The holds of both sides of each read-write lock, as if one thread had it at a time: by the writers' row, which
+/// `writers` has for each row of readers.
+pub(super) fn of_both_sides(
+    meanwhile: &Meanwhile,
+    writers: &HashMap<usize, usize>,
+) -> HashMap<usize, Vec<Hold>> {
+    let of = |row: &usize| meanwhile.holds.get(row).map_or(&[][..], Vec::as_slice);
+    let both = writers.iter().map(|(readers, writers)| {
+        let mut holds = apart(of(readers));
+        holds.extend_from_slice(of(writers));
+        holds.sort_unstable_by_key(|hold| (hold.ended, hold.began, hold.thread));
+        (*writers, holds)
+    });
+    both.collect()
+}
+
+/// The parts of readers' holds, which are in the order of their ends, that the observer blames on them: each instant
+/// belongs to the one that ends last.
+fn apart(holds: &[Hold]) -> Vec<Hold> {
+    let (mut parts, mut cover) = (Vec::new(), u64::MAX);
+    for hold in holds.iter().rev() {
+        let (ended, is_last) = (hold.ended.min(cover), hold.ended <= cover);
+        if hold.began < ended {
+            parts.push(Hold { ended, is_last, ..*hold });
+        }
+        cover = cover.min(hold.began);
     }
+    parts
 }
 
 /// The waits of a thread (I1).

@@ -207,7 +207,7 @@ fn parts(
     let wall_ns = facts.wall_ns;
     let mut rows = locks::rows(record, image, wall_ns, (sites, joined), stacks);
     let logs = Logs::new(record, image, &rows.units);
-    let meanwhile = Meanwhile::new(image, &logs);
+    let meanwhile = Meanwhile::new(image, &logs, &rows);
     let passes = passes::passes(image, &logs, &rows);
     let delays = chains::follow((record, image), (&meanwhile, &passes), &mut rows, sites, stacks);
     holders::add(record, &meanwhile, &passes, &mut rows, stacks);

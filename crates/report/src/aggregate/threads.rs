@@ -5,7 +5,7 @@ use crate::facts::Facts;
 use crate::run::{Hung, Process, Thread};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use uncontended_trace::layout::sharing::{APART, JOINED, JOINED_IN_PART};
-use uncontended_trace::reader::{ProcessRecord, Record, ThreadRecord};
+use uncontended_trace::reader::{ProcessRecord, Record, ThreadRecord, Used};
 
 /// One row per thread of a process image. The kernel counts per process, so its figures, and threads that only it saw,
 /// belong to the last image. What they wait for is not said yet ([`set_wanted`]).
@@ -17,14 +17,18 @@ pub(super) fn rows(
     stacks: &mut Stacks<'_>,
 ) -> Vec<Thread> {
     let mut threads: BTreeMap<u32, Thread> = BTreeMap::new();
+    let before = |tid| if tid == image.pid { image.before } else { Used::default() };
     if last {
         let counted = facts.threads.iter().filter(|counted| counted.pid == image.pid);
-        threads.extend(counted.map(|counted| (counted.thread.tid, counted.thread.clone())));
+        threads.extend(counted.map(|counted| {
+            let tid = counted.thread.tid;
+            (tid, without(counted.thread.clone(), before(tid)))
+        }));
     }
     for seen in &image.threads {
         let unsampled = || Thread { tid: seen.tid, ..Thread::default() };
         let thread = threads.entry(seen.tid).or_insert_with(unsampled);
-        complete(thread, record, seen);
+        complete(thread, record, seen, before(seen.tid));
         thread.lived_ns = lived_ns(record, image, seen, facts.wall_ns);
         let unfinished_ns = unfinished_ns(record, image, seen, facts.wall_ns);
         thread.other_wait_ns = other_wait_ns(thread, unfinished_ns);
@@ -119,7 +123,7 @@ pub(super) fn set_contended(
 }
 
 /// Figures only grow, so the greater of two samples is the later.
-fn complete(thread: &mut Thread, record: &Record<'_>, seen: &ThreadRecord) {
+fn complete(thread: &mut Thread, record: &Record<'_>, seen: &ThreadRecord, before: Used) {
     thread.wait_ns = Some(record.ns(seen.waited));
     thread.blocked = Some(seen.blocked);
     thread.joined_ns = Some(record.ns(seen.joined));
@@ -129,11 +133,37 @@ fn complete(thread: &mut Thread, record: &Record<'_>, seen: &ThreadRecord) {
     // Noted where the thread ends, or ends the process; the kernel's record has none of these.
     let is_noted = seen.end_ticks != 0 || seen.cpu_ns != 0;
     if is_noted && !record.from_kernel {
-        thread.cpu_ns = thread.cpu_ns.max(Some(seen.cpu_ns));
-        thread.divide_cpu(seen.cpu_ns.saturating_sub(seen.system_ns), seen.system_ns);
-        thread.voluntary_switches = thread.voluntary_switches.max(Some(seen.voluntary));
-        thread.involuntary_switches = thread.involuntary_switches.max(Some(seen.involuntary));
+        let noted = Thread {
+            cpu_ns: Some(seen.cpu_ns),
+            user_ns: Some(seen.cpu_ns.saturating_sub(seen.system_ns)),
+            system_ns: Some(seen.system_ns),
+            voluntary_switches: Some(seen.voluntary),
+            involuntary_switches: Some(seen.involuntary),
+            ..Thread::default()
+        };
+        let noted = without(noted, before);
+        thread.cpu_ns = thread.cpu_ns.max(noted.cpu_ns);
+        thread.divide_cpu(noted.user_ns.unwrap_or(0), noted.system_ns.unwrap_or(0));
+        thread.voluntary_switches = thread.voluntary_switches.max(noted.voluntary_switches);
+        thread.involuntary_switches = thread.involuntary_switches.max(noted.involuntary_switches);
     }
+}
+
+/// The figures without what the thread used before it was observed: for what ran in its process before, and to start.
+fn without(mut thread: Thread, before: Used) -> Thread {
+    let less = |figure: &mut Option<u64>, before: u64| {
+        *figure = figure.map(|figure| figure.saturating_sub(before));
+    };
+    less(&mut thread.cpu_ns, before.cpu_ns);
+    less(&mut thread.runnable_ns, before.runnable_ns);
+    less(&mut thread.voluntary_switches, before.voluntary);
+    less(&mut thread.involuntary_switches, before.involuntary);
+    if let (Some(cpu_ns), Some(system_ns)) = (thread.cpu_ns, thread.system_ns) {
+        let system_ns = system_ns.saturating_sub(before.system_ns).min(cpu_ns);
+        thread.system_ns = Some(system_ns);
+        thread.user_ns = Some(cpu_ns - system_ns);
+    }
+    thread
 }
 
 /// From when the thread was made or, if that was not seen, the observer first saw it, or the process if it is the main
