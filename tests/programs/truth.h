@@ -61,6 +61,12 @@ static inline void expect(const char *kind, const volatile void *address, const 
     va_end(arguments);
 }
 
+/* Cancels a thread, and joins it. */
+static inline void cancel(pthread_t thread) {
+    void *result;
+    REQUIRE(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+}
+
 static inline pthread_t start(void *(*body)(void *), void *argument) {
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, body, argument) == 0);

@@ -264,8 +264,7 @@ pub struct Thread {
     pub spans: AtomicU32,
     /// When it was made; 0 if that was not seen.
     pub made_ticks: AtomicU64,
-    /// Stack of the function that it began with, without callers; 0 if unknown. Of the C++ library's, the next frame is
-    /// the function that it calls, and the inner ones are those that this one may call.
+    /// Stack of the function that it began with, without callers; 0 if unknown. After that of C++: what it calls.
     pub began_in: AtomicU32,
     /// Keeps the size a multiple of a unit.
     pub spare: [AtomicU32; 13],
