@@ -16,7 +16,7 @@ mod spans;
 mod thread;
 
 pub use blamed::{
-    Blame, Blamed, BlamedKind, GAINS, HoldersWaited, Keeper, PathTaken, RankedBy, WaitedIn,
+    Blame, Blamed, BlamedKind, GAINS, HoldersWaited, Keeper, OnPath, PathTaken, RankedBy, WaitedIn,
     WaitedOn,
 };
 pub use coverage::{

@@ -10,7 +10,7 @@ use uncontended_report::facts::{
 };
 use uncontended_report::perfetto;
 use uncontended_report::run::{
-    Class, Frame, FutexSite, IdleCause, Kind, PathTaken, SpanKind, Thread,
+    Class, Frame, FutexSite, IdleCause, Kind, OnPath, PathTaken, SpanKind, Thread,
 };
 use uncontended_testkit::{Random, repetitions};
 use uncontended_trace::layout::{self, Cell, Cold, Lock, Process, UNIT, Unit, logged};
@@ -511,16 +511,16 @@ fn the_path_leads_from_the_end_through_joins_and_holds() {
     let made = report(&writer.bytes, Facts { spans, ..facts() }, &mut Plain::default()).unwrap();
     let path = PathTaken {
         pid: 7,
-        from_ns: 0,
         until_ns: 5_000,
-        outside_ns: 0,
         own_ns: 4_800,
         asleep_ns: 1_900, // The worker, before its wait and after it: it had no CPU time.
         handed_over_ns: 100 + 100,
         handovers: 2,
-        unknown_ns: 0, // It is known which thread made the worker. That the other one's maker is not does not matter.
+        // Unknown is nothing: which thread made the worker is known; that the other's maker is not does not matter.
+        mainly: Some(OnPath { tid: 8, own_ns: 1_900, body: None }),
+        ..Default::default()
     };
-    assert_eq!(made.paths, [path]);
+    assert_eq!(made.paths, [path.clone()]);
     // Of another process than the first, it is not known what set the rest of the run's length.
     let later = report(&writer.bytes, Facts { pid: Some(6), ..facts() }, &mut Plain::default());
     assert_eq!(later.unwrap().paths[0].outside_ns, facts().wall_ns - path.length_ns());

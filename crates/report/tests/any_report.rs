@@ -296,6 +296,11 @@ impl Dice {
             handed_over_ns: self.number(),
             handovers: self.number(),
             unknown_ns: self.number(),
+            mainly: Some(OnPath {
+                tid: self.below(4) as u32,
+                own_ns: self.number(),
+                body: self.blamed().site,
+            }),
         }
     }
 

@@ -7,6 +7,7 @@
 
 use super::blame::Sites;
 use super::chains::Delay;
+use super::joins::ran;
 use super::locks::Rows;
 use super::passes::is_passed;
 use super::rivals::Rivals;
@@ -14,7 +15,8 @@ use super::stacks::Stacks;
 use crate::code::line;
 use crate::path::{Held, History, Of, Replay, Step, Thread, Wait, What, parts, walk};
 use crate::run::{
-    self, Blamed, BlamedKind, Frame, GAINS, Kind, Lock, PathTaken, Process, RankedBy, RunReport,
+    self, Blamed, BlamedKind, Frame, GAINS, Kind, Lock, OnPath, PathTaken, Process, RankedBy,
+    RunReport,
 };
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -46,8 +48,9 @@ pub(super) struct Known {
     held: Vec<Held>,
     /// The thread that ended the process, and when, if it ended by itself.
     last: Option<(usize, u64)>,
-    /// The path of the process.
+    /// The path of the process, and the thread that has the most of it.
     steps: Vec<Step>,
+    mainly: Option<OnPath>,
     codes: HashMap<Code, usize>,
     rivals: Rivals,
 }
@@ -94,10 +97,27 @@ pub(super) fn known(
     alone.count_barging_of_others(&held);
     history.add_barging(held.clone());
     let steps = last.map(|last| walk(&history, 0, last)).unwrap_or_default();
+    let mainly = mainly((record, image), &steps, stacks);
     let images = record.processes.iter().filter(|other| other.pid == image.pid);
     let first_ns = images.map(|image| record.ns_at(image.start_ticks)).min().unwrap_or(0);
     let rivals = last.map(|_| Rivals::new(record, image, rows)).unwrap_or_default();
-    Known { pid: image.pid, first_ns, tids, history, alone, held, last, steps, codes, rivals }
+    let pid = image.pid;
+    Known { pid, first_ns, tids, history, alone, held, last, steps, mainly, codes, rivals }
+}
+
+/// The thread that has the most of these steps for its own, if it is in the record.
+fn mainly(
+    (record, image): (&Record<'_>, &ProcessRecord),
+    steps: &[Step],
+    stacks: &mut Stacks<'_>,
+) -> Option<OnPath> {
+    let mut own: HashMap<usize, u64> = HashMap::new();
+    for step in steps.iter().filter(|step| step.what == What::Own) {
+        *own.entry(step.thread).or_default() += step.to - step.from;
+    }
+    let (number, own_ns) = own.into_iter().max_by_key(|&(number, ns)| (ns, Reverse(number)))?;
+    let thread = image.threads.get(number)?;
+    Some(OnPath { tid: thread.tid, own_ns, body: ran(record, thread, stacks) })
 }
 
 /// Adds what threads did while a holder waited for it, as if it were holds: without it, the holder would have gone on.
@@ -390,7 +410,7 @@ pub(super) fn rank(report: &mut RunReport, known: &[Known], first: Option<u32>) 
         .iter()
         .zip(&taken)
         .map(|(path, taken)| {
-            let tells = taken.is_some_and(|taken| taken.tells_gains(wall_ns));
+            let tells = taken.as_ref().is_some_and(|taken| taken.tells_gains(wall_ns));
             let last = path.last.filter(|_| tells && !report.culprits.is_empty());
             last.map(|last| Replay::new(&path.alone, &path.held, last))
         })
@@ -538,6 +558,7 @@ impl Known {
             handed_over_ns: length(&self.steps, is_handover),
             handovers: handovers.count() as u64,
             unknown_ns: length(&self.steps, |what| what == What::Unknown),
+            mainly: self.mainly.clone(),
         }
     }
 

@@ -100,7 +100,7 @@ pub struct Blamed {
 }
 
 /// The path that set a process's length, as far as it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PathTaken {
     /// The process.
     pub pid: u32,
@@ -123,6 +123,21 @@ pub struct PathTaken {
     pub handovers: u64,
     /// Waits whose ends have no known cause.
     pub unknown_ns: u64,
+    /// The thread that has the most of `own_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mainly: Option<OnPath>,
+}
+
+/// What a path has of a thread.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct OnPath {
+    /// The thread.
+    pub tid: u32,
+    /// How long the path is in it while it does not wait.
+    pub own_ns: u64,
+    /// The code that it ran; none if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Frame>,
 }
 
 impl PathTaken {

@@ -1,5 +1,6 @@
 //! The code that made threads wait: the first thing to read.
 
+use super::ranking::about_ranking;
 use super::wrappers::wrapper;
 use super::{Options, heading};
 use crate::code::{base, line};
@@ -8,8 +9,8 @@ use crate::hangs;
 use crate::helpers::blamed;
 use crate::rows;
 use crate::run::{
-    Blamed, BlamedKind, Class, Frame, GAINS, Holds, IdleCause, Kind, Lock, PathTaken, Process,
-    RankedBy, RunReport, Source,
+    Blamed, BlamedKind, Class, Frame, GAINS, IdleCause, Kind, Lock, Process, RankedBy, RunReport,
+    Source,
 };
 use std::collections::HashSet;
 use uncontended_figures as figures;
@@ -89,7 +90,7 @@ pub(crate) fn negligible(report: &RunReport) -> Option<String> {
 }
 
 /// What set the length of a run.
-enum Ending {
+pub(super) enum Ending {
     /// Its threads still waited when it ended: without other waits, they would have waited as long.
     Stuck,
     /// Something else than its threads' work: a signal, or it has not ended.
@@ -99,7 +100,7 @@ enum Ending {
 }
 
 impl Ending {
-    fn of(report: &RunReport) -> Self {
+    pub(super) fn of(report: &RunReport) -> Self {
         let is_stuck = !report.deadlocks.is_empty() || !hangs::all(report).is_empty();
         let is_cut = report.signal.is_some() || report.so_far || report.attached.is_some();
         match (is_stuck, is_cut) {
@@ -131,7 +132,7 @@ pub(crate) fn for_cpu(report: &RunReport) -> Option<String> {
 }
 
 /// Waking a thread that sleeps may take this long on a machine with little other work.
-const WAKEUP_NS: u64 = 100_000;
+pub(super) const WAKEUP_NS: u64 = 100_000;
 
 /// What keeps woken waiters of these locks from running: by how long that took of each wait, on average.
 fn why_not_running(report: &RunReport, locks: &[u64], idle_ns: u64) -> String {
@@ -155,7 +156,7 @@ fn why_not_running(report: &RunReport, locks: &[u64], idle_ns: u64) -> String {
 }
 
 /// More than any other.
-const MOSTLY: f64 = 0.5;
+pub(super) const MOSTLY: f64 = 0.5;
 
 /// For which CPU the waiters of these locks waited, if it was mostly one that is known.
 fn in_their_way(report: &RunReport, locks: &[u64]) -> Option<String> {
@@ -200,182 +201,14 @@ pub(crate) fn unranked(report: &RunReport) -> Option<String> {
     })
 }
 
-/// Above this share of the run, gains say for how much of it no cause is known.
-const OPEN: f64 = 0.2;
-
-const NOT_KNOWN: &str = "it is not known what set its length: threads slept, or waited for input or for what is not \
-                         observed";
-
-/// For which share of the run it is not known what set its length, as far as its longest path says.
-fn open(report: &RunReport) -> Option<f64> {
-    let taken = report.paths.iter().max_by_key(|path| path.length_ns())?;
-    Some(taken.unseen_ns().min(report.wall_ns) as f64 / report.wall_ns.max(1) as f64)
-}
-
-/// What the ranking of the culprits says, in a sentence: what gains are, or why they are ranked by waiting.
-pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
-    shown(report).next()?;
-    if report.ranked_by == RankedBy::Gain {
-        return Some(about_gains(report));
-    }
-    if let Some(short) = of_short_waits(report) {
-        return short;
-    }
-    if report.culprits.iter().any(|culprit| report.is_shared(culprit)) {
-        return Some(
-            "Ranked by waiting: processes share some of these locks, and what set the run's length is only followed within \
-             a process."
-                .into(),
-        );
-    }
-    let nameless =
-        report.culprits.iter().filter(|of| of.kind == BlamedKind::Hold && of.site.is_none());
-    let nameless = nameless.map(|of| of.share).fold(0.0, f64::max);
-    if nameless >= GAINS {
-        return Some(format!(
-            "Ranked by waiting: where {} of it came from was not recorded, so what set the run's length is not known.",
-            figures::percent(nameless)
-        ));
-    }
-    let taken = report.paths.iter().max_by_key(|path| path.length_ns());
-    let Some(taken) = taken else {
-        return Some(format!("Ranked by waiting: {}.", without_path(report)));
-    };
-    if taken.tells_gains(report.wall_ns) {
-        if report.culprits.iter().any(|culprit| culprit.lacks_gain(report.wall_ns)) {
-            return Some(
-                "Ranked by waiting: of some of these it could not be estimated how much shorter the run would be \
-                 without them."
-                    .into(),
-            );
-        }
-        let share = figures::percent(GAINS);
-        return Some(format!(
-            "Ranked by waiting: without any one of these, the run would be less than {share} shorter, by estimate; a run of \
-             fixed length may get more done."
-        ));
-    }
-    if taken.is_of_wakeups() {
-        return Some(about_wakeups(report, taken));
-    }
-    let lost_ns = taken.from_ns.min(report.wall_ns);
-    if lost_ns as f64 >= MOSTLY * report.wall_ns as f64 {
-        return Some(format!(
-            "Ranked by waiting: what set the run's length is known of its last {} only: the record of the time before was \
-             overwritten, or had not begun.",
-            figures::duration(report.wall_ns - lost_ns)
-        ));
-    }
-    let lost = match taken.from_ns as f64 > GAINS * report.wall_ns as f64 {
-        true => ", or the record of that time was overwritten",
-        false => "",
-    };
-    let share = figures::percent(open(report).unwrap_or_default());
-    Some(format!("Ranked by waiting: for {share} of the run, {NOT_KNOWN}{lost}."))
-}
-
-/// Why wakeups leave no gains to rank by.
-fn about_wakeups(report: &RunReport, taken: &PathTaken) -> String {
-    if mean_wait_ns(report) < WAKEUP_NS {
-        return "Ranked by waiting: with waits as short as these, sleeping and waking may cost more than the holds.".into();
-    }
-    format!(
-        "Ranked by waiting: {} times, one thread's wakeup of another was part of what set the run's length, and sleeping \
-         and waking, which no hold contains, may be much of it.",
-        figures::count(taken.handovers)
-    )
-}
-
-/// What gains are.
-fn about_gains(report: &RunReport) -> String {
-    let not_recorded = match report.holds {
-        Some(Holds::All) => "",
-        _ => {
-            " Holds that none waited for do not count: more of this code's would add to a gain, and those of other locks \
-             may take from it (--all-holds)."
-        }
-    };
-    let mut next: Vec<u64> = shown(report).flat_map(|of| &of.may_move_to).copied().collect();
-    next.sort_unstable();
-    next.dedup();
-    let bound = match &next[..] {
-        [] => String::new(),
-        next => format!(
-            " ≤: threads take {} about as often; for how long is not recorded. If it is long, they wait there next, and much \
-             less is gained.",
-            rows_of(report, next)
-        ),
-    };
-    let delays = match shown(report).any(|culprit| is_delay(report, culprit)) {
-        true => {
-            " Of code that delays a holder, the time until the holder could go on counts as a hold."
-        }
-        false => "",
-    };
-    let unseen = open(report).filter(|&share| share >= OPEN);
-    let unseen =
-        unseen.map(|share| format!(" For {} of the run, {NOT_KNOWN}.", figures::percent(share)));
-    format!(
-        "Gains are estimates: what the run would be shorter by if the holds that threads waited for took no time, and \
-         locks served first come, first served.{delays}{bound}{not_recorded} A run of fixed length gains nothing.{}",
-        unseen.unwrap_or_default()
-    )
-}
-
 /// The gain of a culprit, of which this is its share of the run.
 pub(crate) fn gain(culprit: &Blamed, share: f64) -> String {
     let most = if culprit.may_move_to.is_empty() { "" } else { "≤ " };
     format!("{most}{}", figures::percent(share))
 }
 
-/// What is said in place of the ranking if all the waiting is little: none if it is not, and then perhaps nothing.
-fn of_short_waits(report: &RunReport) -> Option<Option<String>> {
-    let contended_ns = contended_ns(report);
-    let of_run = contended_ns as f64 / report.wall_ns.max(1) as f64;
-    if of_run >= GAINS {
-        return None;
-    }
-    // What is of unknown class may be locks too.
-    let unknown_ns = waited_ns(report, |lock| lock.class == Class::Unknown);
-    let (waited, share) = (figures::duration(contended_ns), figures::percent(of_run));
-    Some((unknown_ns < contended_ns).then(|| match Ending::of(report) {
-        Ending::Itself => format!(
-            "All waiting at these locks is {waited}, {share} of the run: without it, the run would be shorter by that at most."
-        ),
-        Ending::Stuck => format!(
-            "The waiting at these locks that ended is {waited}, {share} of the run. The waits that did not end stand above."
-        ),
-        Ending::Cut => format!(
-            "All waiting at these locks is {waited}, {share} of the run: without it, threads would have had that much more time \
-             at most."
-        ),
-    }))
-}
-
-/// Why no path to the run's end is known.
-fn without_path(report: &RunReport) -> &'static str {
-    if report.attached.is_some() {
-        "the program was not watched from its start to its end"
-    } else if report.so_far {
-        "the program had not ended, so it has no length yet"
-    } else if report.signal.is_some() {
-        "a signal ended the program, and no thread's work set the run's length"
-    } else if report.source == Source::Kernel {
-        "from outside the program, it is not known what set the run's length"
-    } else {
-        "the program ended without exit(), and what led to its end was not followed"
-    }
-}
-
-/// The mean wait at the locks that culprits are of.
-fn mean_wait_ns(report: &RunReport) -> u64 {
-    let locks = report.processes.iter().flat_map(|process| &process.locks);
-    let waits = locks.filter(|lock| lock.class.is_caused_by_holders()).map(|lock| lock.blocked);
-    contended_ns(report) / waits.fold(0, u64::saturating_add).max(1)
-}
-
 /// The waiting of all threads at the locks that culprits are of.
-fn contended_ns(report: &RunReport) -> u64 {
+pub(super) fn contended_ns(report: &RunReport) -> u64 {
     waited_ns(report, |lock| lock.class.is_caused_by_holders())
 }
 
@@ -482,7 +315,7 @@ fn own_rows<'r>(report: &'r RunReport, culprit: &'r Blamed) -> impl Iterator<Ite
 }
 
 /// Whether the code ended a wait of a holder, and so delayed a lock that it did not have.
-fn is_delay(report: &RunReport, culprit: &Blamed) -> bool {
+pub(super) fn is_delay(report: &RunReport, culprit: &Blamed) -> bool {
     let own = own_rows(report, culprit).count();
     culprit.kind == BlamedKind::Wake && own < culprit.locks.len()
 }
@@ -504,7 +337,7 @@ fn does(report: &RunReport, culprit: &Blamed, to_rows: &str) -> String {
 }
 
 /// The rows of these locks.
-fn rows_of(report: &RunReport, locks: &[u64]) -> String {
+pub(super) fn rows_of(report: &RunReport, locks: &[u64]) -> String {
     listed(&rows::labels(report, locks))
 }
 

@@ -15,6 +15,7 @@ mod deadlocks;
 mod history;
 mod inversions;
 mod locks;
+mod ranking;
 mod spans;
 mod threads;
 mod worst;

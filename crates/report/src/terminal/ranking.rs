@@ -1,0 +1,192 @@
+//! What the ranking of the culprits says, in a sentence: what gains are, or why there are none to rank by.
+
+use super::culprits::{
+    Ending, MOSTLY, WAKEUP_NS, contended_ns, is_delay, rows_of, shown, waited_ns,
+};
+use crate::rows;
+use crate::run::{BlamedKind, Class, GAINS, Holds, PathTaken, RankedBy, RunReport, Source};
+use uncontended_figures as figures;
+
+/// Above this share of the run, gains say for how much of it no cause is known.
+const OPEN: f64 = 0.2;
+
+const NOT_KNOWN: &str = "it is not known what set its length: threads slept, or waited for input or for what is not \
+                         observed";
+
+/// For which share of the run it is not known what set its length, as far as its longest path says.
+fn open(report: &RunReport) -> Option<f64> {
+    let taken = report.paths.iter().max_by_key(|path| path.length_ns())?;
+    Some(taken.unseen_ns().min(report.wall_ns) as f64 / report.wall_ns.max(1) as f64)
+}
+
+/// What the ranking of the culprits says, in a sentence: what gains are, or why they are ranked by waiting.
+pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
+    shown(report).next()?;
+    if report.ranked_by == RankedBy::Gain {
+        return Some(about_gains(report));
+    }
+    if let Some(short) = of_short_waits(report) {
+        return short;
+    }
+    if report.culprits.iter().any(|culprit| report.is_shared(culprit)) {
+        return Some(
+            "Ranked by waiting: processes share some of these locks, and what set the run's length is only followed within \
+             a process."
+                .into(),
+        );
+    }
+    let nameless =
+        report.culprits.iter().filter(|of| of.kind == BlamedKind::Hold && of.site.is_none());
+    let nameless = nameless.map(|of| of.share).fold(0.0, f64::max);
+    if nameless >= GAINS {
+        return Some(format!(
+            "Ranked by waiting: where {} of it came from was not recorded, so what set the run's length is not known.",
+            figures::percent(nameless)
+        ));
+    }
+    let taken = report.paths.iter().max_by_key(|path| path.length_ns());
+    let Some(taken) = taken else {
+        return Some(format!("Ranked by waiting: {}.", without_path(report)));
+    };
+    if taken.tells_gains(report.wall_ns) {
+        if report.culprits.iter().any(|culprit| culprit.lacks_gain(report.wall_ns)) {
+            return Some(
+                "Ranked by waiting: of some of these it could not be estimated how much shorter the run would be \
+                 without them."
+                    .into(),
+            );
+        }
+        let share = figures::percent(GAINS);
+        return Some(format!(
+            "Ranked by waiting: without any one of these, the run would be less than {share} shorter, by estimate; a run of \
+             fixed length may get more done.{}",
+            mainly(report, taken).unwrap_or_default()
+        ));
+    }
+    if taken.is_of_wakeups() {
+        return Some(about_wakeups(report, taken));
+    }
+    let lost_ns = taken.from_ns.min(report.wall_ns);
+    if lost_ns as f64 >= MOSTLY * report.wall_ns as f64 {
+        return Some(format!(
+            "Ranked by waiting: what set the run's length is known of its last {} only: the record of the time before was \
+             overwritten, or had not begun.",
+            figures::duration(report.wall_ns - lost_ns)
+        ));
+    }
+    let lost = match taken.from_ns as f64 > GAINS * report.wall_ns as f64 {
+        true => ", or the record of that time was overwritten",
+        false => "",
+    };
+    let share = figures::percent(open(report).unwrap_or_default());
+    Some(format!(
+        "Ranked by waiting: for {share} of the run, {NOT_KNOWN}{lost}.{}",
+        mainly(report, taken).unwrap_or_default()
+    ))
+}
+
+/// The thread that most of a run's path is in, if it is one: where to look instead.
+fn mainly(report: &RunReport, taken: &PathTaken) -> Option<String> {
+    let most = taken.mainly.as_ref()?;
+    let share = most.own_ns as f64 / report.wall_ns.max(1) as f64;
+    let code =
+        most.body.as_ref().map_or_else(String::new, |body| format!(" ({})", rows::code(body)));
+    (share >= MOSTLY).then(|| {
+        let share = figures::percent(share.min(1.0));
+        format!(" For {share} of the run, the path to its end is in thread {}{code}.", most.tid)
+    })
+}
+
+/// Why wakeups leave no gains to rank by.
+fn about_wakeups(report: &RunReport, taken: &PathTaken) -> String {
+    if mean_wait_ns(report) < WAKEUP_NS {
+        return "Ranked by waiting: with waits as short as these, sleeping and waking may cost more than the holds.".into();
+    }
+    format!(
+        "Ranked by waiting: {} times, one thread's wakeup of another was part of what set the run's length, and sleeping \
+         and waking, which no hold contains, may be much of it.",
+        figures::count(taken.handovers)
+    )
+}
+
+/// What gains are.
+fn about_gains(report: &RunReport) -> String {
+    let not_recorded = match report.holds {
+        Some(Holds::All) => "",
+        _ => {
+            " Holds that none waited for do not count: more of this code's would add to a gain, and those of other locks \
+             may take from it (--all-holds)."
+        }
+    };
+    let mut next: Vec<u64> = shown(report).flat_map(|of| &of.may_move_to).copied().collect();
+    next.sort_unstable();
+    next.dedup();
+    let bound = match &next[..] {
+        [] => String::new(),
+        next => format!(
+            " ≤: threads take {} about as often; for how long is not recorded. If it is long, they wait there next, and much \
+             less is gained.",
+            rows_of(report, next)
+        ),
+    };
+    let delays = match shown(report).any(|culprit| is_delay(report, culprit)) {
+        true => {
+            " Of code that delays a holder, the time until the holder could go on counts as a hold."
+        }
+        false => "",
+    };
+    let unseen = open(report).filter(|&share| share >= OPEN);
+    let unseen =
+        unseen.map(|share| format!(" For {} of the run, {NOT_KNOWN}.", figures::percent(share)));
+    format!(
+        "Gains are estimates: what the run would be shorter by if the holds that threads waited for took no time, and \
+         locks served first come, first served.{delays}{bound}{not_recorded} A run of fixed length gains nothing.{}",
+        unseen.unwrap_or_default()
+    )
+}
+
+/// What is said in place of the ranking if all the waiting is little: none if it is not, and then perhaps nothing.
+fn of_short_waits(report: &RunReport) -> Option<Option<String>> {
+    let contended_ns = contended_ns(report);
+    let of_run = contended_ns as f64 / report.wall_ns.max(1) as f64;
+    if of_run >= GAINS {
+        return None;
+    }
+    // What is of unknown class may be locks too.
+    let unknown_ns = waited_ns(report, |lock| lock.class == Class::Unknown);
+    let (waited, share) = (figures::duration(contended_ns), figures::percent(of_run));
+    Some((unknown_ns < contended_ns).then(|| match Ending::of(report) {
+        Ending::Itself => format!(
+            "All waiting at these locks is {waited}, {share} of the run: without it, the run would be shorter by that at most."
+        ),
+        Ending::Stuck => format!(
+            "The waiting at these locks that ended is {waited}, {share} of the run. The waits that did not end stand above."
+        ),
+        Ending::Cut => format!(
+            "All waiting at these locks is {waited}, {share} of the run: without it, threads would have had that much more time \
+             at most."
+        ),
+    }))
+}
+
+/// Why no path to the run's end is known.
+fn without_path(report: &RunReport) -> &'static str {
+    if report.attached.is_some() {
+        "the program was not watched from its start to its end"
+    } else if report.so_far {
+        "the program had not ended, so it has no length yet"
+    } else if report.signal.is_some() {
+        "a signal ended the program, and no thread's work set the run's length"
+    } else if report.source == Source::Kernel {
+        "from outside the program, it is not known what set the run's length"
+    } else {
+        "the program ended without exit(), and what led to its end was not followed"
+    }
+}
+
+/// The mean wait at the locks that culprits are of.
+fn mean_wait_ns(report: &RunReport) -> u64 {
+    let locks = report.processes.iter().flat_map(|process| &process.locks);
+    let waits = locks.filter(|lock| lock.class.is_caused_by_holders()).map(|lock| lock.blocked);
+    contended_ns(report) / waits.fold(0, u64::saturating_add).max(1)
+}

@@ -1,0 +1,60 @@
+//! What is said of culprits that no gain ranks: why, and which thread set the run's length.
+
+mod common;
+
+use common::*;
+use uncontended_report::run::*;
+use uncontended_report::terminal::{Options, render};
+
+/// What is said of a run of ten seconds with this path and a culprit that gains `gain_ns`.
+fn said(taken: PathTaken, gain_ns: Option<u64>) -> String {
+    let mut report = run(&["program"]);
+    report.wall_ns = 10_000 * MS;
+    report.culprits = vec![Blamed {
+        locks: vec![1],
+        gain_at_most_ns: gain_ns,
+        path_ns: gain_ns,
+        ..blamed("hold", 6_000 * MS, 1.0)
+    }];
+    report.ranked_by = RankedBy::Wait;
+    report.processes = vec![process(1, vec![contended(&[MS; 6_000], &[], &[MS; 1])], vec![])];
+    report.paths = vec![taken];
+    let text = render(&report, &Options { width: 2_000, ..Options::default() });
+    let line = text.lines().find(|line| line.contains("Ranked by waiting: "));
+    line.unwrap_or_default().trim().to_owned()
+}
+
+fn path() -> PathTaken {
+    let (tid, own_ns) = (31, 9_000 * MS);
+    let mainly = Some(OnPath { tid, own_ns, body: Some(frame("flusher", "d.cpp", 16)) });
+    PathTaken { pid: 1, until_ns: 10_000 * MS, own_ns: 10_000 * MS, mainly, ..Default::default() }
+}
+
+const MAINLY: &str =
+    " For 90.0 % of the run, the path to its end is in thread 31 (flusher d.cpp:16).";
+
+#[test]
+fn the_thread_that_set_the_length_is_named() {
+    let little = said(path(), Some(400 * MS));
+    assert!(little.contains("less than 5.00 % shorter, by estimate"), "{little}");
+    assert!(little.ends_with(MAINLY), "{little}");
+    let asleep = said(PathTaken { asleep_ns: 6_000 * MS, ..path() }, Some(400 * MS));
+    assert!(asleep.contains("for 60.0 % of the run, it is not known what set its"), "{asleep}");
+    assert!(asleep.ends_with(MAINLY), "{asleep}");
+    let mainly = Some(OnPath { tid: 31, own_ns: 4_999 * MS, body: None });
+    let several = said(PathTaken { mainly, ..path() }, Some(400 * MS));
+    assert!(!several.contains("thread 31"), "{several}");
+}
+
+#[test]
+fn what_is_not_known_of_the_length_has_its_reason() {
+    let from_ns = 9_000 * MS;
+    let lost = said(PathTaken { from_ns, outside_ns: from_ns, ..path() }, None);
+    assert!(lost.contains("is known of its last 1.00 s only: the record"), "{lost}");
+    let from_ns = 1_000 * MS;
+    let partly = said(PathTaken { from_ns, outside_ns: 6_000 * MS, ..path() }, None);
+    assert!(partly.contains("or the record of that time was overwritten."), "{partly}");
+    // A fifth of the run was wakeups, at 20 µs each; the waits are longer than that.
+    let woken = said(PathTaken { handovers: 100_000, ..path() }, None);
+    assert!(woken.contains("100 k times, one thread's wakeup of another"), "{woken}");
+}
