@@ -296,7 +296,7 @@ pub struct Lock {
     /// The code whose holds caused its wait, the most first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_by: Vec<Blamed>,
-    /// The thread whose holds cause the waiting, of class gate (except barriers).
+    /// The thread whose holds cause the waiting, of class gate, or that came last for most of it, where threads meet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeper: Option<Keeper>,
     /// What its holders waited for themselves meanwhile; none if no hold of it is in the log.

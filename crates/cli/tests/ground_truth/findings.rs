@@ -21,7 +21,7 @@ fn a_holder_that_waits_is_not_told_to_do_less() {
     ] {
         let report = check_with("holder_waits", &[mode], 0);
         let mut texts = texts(&report);
-        texts.retain(|text| text.contains("(hold_outer ")); // The holder's own wait may be for a lock.
+        texts.retain(|text| text.contains("hold_outer ")); // The holder's own wait may be for a lock.
         let says = |words: &str| texts.iter().any(|text| text.contains(words));
         let of_work = ["do less while", "rare long work", "lost its CPU", "long work out of"];
         let is_of_work = of_work.iter().any(|words| says(words));
@@ -90,6 +90,9 @@ fn the_last_to_arrive_is_named() {
         let report = check_with("last_arrival", &[how], 0);
         let texts = texts(&report);
         assert!(texts.iter().any(|text| text.contains(words)), "{how}: {texts:#?}");
+        let (main, share) = (format!(", thread {})", report["processes"][0]["pid"]), "(for 100 % of it");
+        let is_named = texts.iter().any(|text| text.contains(&main) && text.contains(share));
+        assert_eq!(is_named, how == "barrier", "{how}: {texts:#?}");
     }
 }
 

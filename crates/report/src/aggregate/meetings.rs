@@ -6,14 +6,18 @@
 //! the function in which others wait (Rust's `Barrier`, say): it would have waited for the others. A thread that mostly
 //! spins until the last one comes does not count as one. Two threads that wake each other in turn meet as
 //! well: each comes when the other waits.
+//!
+//! [`add_last`] says which thread came last for most of the waiting.
 //! # Evidence
 //! The tests below; `tests/programs/path.c`, mode `counted`.
 
 use super::locks::Rows;
 use super::meanwhile::{Meanwhile, Wait};
 use super::stacks::Stacks;
-use crate::run::{Frame, Kind};
+use crate::run::{Frame, Keeper, Kind};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use uncontended_trace::reader::{ProcessRecord, Record};
 
 /// Fewer rounds show nothing.
 const FEWEST: usize = 3;
@@ -55,6 +59,37 @@ pub(super) fn rows(rows: &Rows, meanwhile: &Meanwhile, stacks: &mut Stacks<'_>) 
         .filter(|(_, rounds)| meet(rounds, |of| is_one(of, stacks)))
         .map(|(&row, _)| row);
     made.chain(barriers).collect()
+}
+
+/// Adds to the rows `meetings` the thread that came last for most of the waiting there.
+pub(super) fn add_last(
+    (record, image): (&Record<'_>, &ProcessRecord),
+    (meanwhile, meetings): (&Meanwhile, &HashSet<usize>),
+    rows: &mut Rows,
+) {
+    let mut waited: BTreeMap<(usize, usize), (u64, BTreeSet<u64>)> = BTreeMap::new();
+    for wait in meanwhile.waits.iter().flatten() {
+        let Some((row, (thread, at))) = wait.row.zip(wait.by) else { continue };
+        if meetings.contains(&row) {
+            let (ticks, rounds) = waited.entry((row, thread)).or_default();
+            *ticks = ticks.saturating_add(wait.ended - wait.began);
+            rounds.insert(at);
+        }
+    }
+    for &row in meetings {
+        let lasts = || waited.range((row, 0)..=(row, usize::MAX));
+        let most = lasts().max_by_key(|((_, thread), (ticks, _))| (*ticks, Reverse(*thread)));
+        let Some((&(_, thread), (ticks, rounds))) = most else { continue };
+        let all = super::sum(lasts().map(|(_, (ticks, _))| *ticks)).max(1);
+        rows.locks[row].keeper = image.threads.get(thread).map(|thread| Keeper {
+            tid: thread.tid,
+            wait_ns: record.ns(*ticks),
+            share: *ticks as f64 / all as f64,
+            holds: rounds.len() as u64,
+            hold_ns: None,
+            longest_ns: None,
+        });
+    }
 }
 
 /// Whether threads meet in these rounds. `is_one`: whether a wait and a wakeup are of one function.

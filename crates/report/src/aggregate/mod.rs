@@ -212,6 +212,7 @@ fn parts(
     let delays = chains::follow((record, image), (&meanwhile, &passes), &mut rows, sites, stacks);
     holders::add(record, &meanwhile, &passes, &mut rows, stacks);
     let meetings = meetings::rows(&rows, &meanwhile, stacks);
+    meetings::add_last((record, image), (&meanwhile, &meetings), &mut rows);
     let path = path::known((record, image), (&logs, &rows), (&delays, &meetings), sites, stacks);
     let mut deadlocks = Vec::new();
     if let Some(waits) = Waits::of(record, image, &rows.units) {

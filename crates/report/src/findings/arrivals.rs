@@ -34,10 +34,15 @@ pub(super) fn waited_for(subject: &Subject) -> Option<Said> {
     }
     let (waited, share) = (duration(waited_ns), percent(first.share.min(1.0)));
     let code = blamed(first).unwrap_or_else(|| "unrecorded code".to_owned());
+    // Threads that meet often run the same code.
+    let keeper = lock.keeper.filter(|keeper| keeper.share >= MOSTLY);
+    let which = keeper.map_or_else(String::new, |keeper| {
+        format!(" (for {} of it, thread {})", percent(keeper.share), keeper.tid)
+    });
     let delayed = first.passed_on_ns as f64 / first.wait_ns.max(1) as f64;
     let (text, advice) = if is_barrier {
         let text = format!(
-            "threads waited {waited} for the last one to arrive, and {share} of that ended when {code} arrived"
+            "threads waited {waited} for the last one to arrive, and {share} of that ended when {code} arrived{which}"
         );
         if delayed >= MOSTLY {
             let delayed = percent(delayed.min(1.0));
@@ -49,7 +54,7 @@ pub(super) fn waited_for(subject: &Subject) -> Option<Said> {
     } else {
         (
             format!(
-                "threads waited {waited} to be woken, and {share} of that ended when {code} woke them"
+                "threads waited {waited} to be woken, and {share} of that ended when {code} woke them{which}"
             ),
             ": see what it does before that; whether they wait for work, for an event or for a lock of the program's own \
              was not seen",
@@ -63,6 +68,9 @@ pub(super) fn waited_for(subject: &Subject) -> Option<Said> {
             ("total_wait_ns", waited_ns as f64),
             ("ended_share", seen),
             ("first_share", first.share),
-        ],
+        ]
+        .into_iter()
+        .chain(lock.keeper.map(|keeper| ("keeper_share", keeper.share)))
+        .collect(),
     })
 }

@@ -224,7 +224,7 @@ pub enum RankedBy {
     Gain,
 }
 
-/// The thread whose holds cause the waiting at a gate.
+/// The thread whose holds cause the waiting at a gate; the one that came last for most of it, where threads meet.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Keeper {
     /// Its ID.
@@ -233,7 +233,7 @@ pub struct Keeper {
     pub wait_ns: u64,
     /// Of the row's total wait.
     pub share: f64,
-    /// Its holds that a thread waited for.
+    /// Its holds that a thread waited for, or the rounds in which it came last.
     pub holds: u64,
     /// The sum of its holds, of those that the report's `holds` says; none if they were not recorded.
     pub hold_ns: Option<u64>,
