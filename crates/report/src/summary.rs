@@ -34,9 +34,9 @@ pub(crate) fn summary(report: &RunReport) -> Option<String> {
     if let Some((culprit, gain)) = first.and_then(|of| Some((of, report.of_path(of)[0]?)))
         && gain >= GAINS
     {
-        let most = if culprit.may_move_to.is_empty() { "" } else { "at most " };
+        let most = if culprit.may_move_to.is_empty() { "" } else { " at most" };
         return Some(format!(
-            "Most to gain: {}: {most}an estimated {} of the run (none if its length is fixed)",
+            "Most to gain: {}: an estimated {} of the run{most} (none if its length is fixed)",
             said(report, culprit),
             percent(gain)
         ));

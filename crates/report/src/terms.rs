@@ -15,7 +15,7 @@ pub const TERMS: &[Group] = &[
         &[
             (
                 "gain (est.)",
-                "an estimate: by how much the run would be shorter if this code had held its locks for no time whenever a thread waited for that (with --all-holds: and whenever it held them for long), or, if it delays a lock, had done in no time what the holder waited for, all threads worked for as long as they did, and locks served first come, first served; where threads hold one lock in turn, holds half as long gain at least half of that, and at most the lesser of that and half of 'on path'; a change can gain more or less; ≤: a bound, since the threads may meet at another lock next; shown if the run ended by itself",
+                "an estimate: how much shorter the run would be if the holds of this code that threads waited for took no time (with --all-holds: its long holds too), or, if it delays a lock, what its holder waited for. All threads are taken to work for as long as they did, and locks to serve first come, first served: a change can gain more or less. Where threads hold one lock in turn, holds half as long gain at least half of this, and at most this or half of 'on path', whichever is less. ≤: a bound, since the threads may meet at another lock next. Shown if the run ended by itself",
             ),
             (
                 "on path",
@@ -136,7 +136,7 @@ pub const TERMS: &[Group] = &[
             ("tries failed", "tries (trylock) that failed, if a row has many: polling, not waits"),
             (
                 "slept",
-                "the share of those in which the thread slept in the kernel: it gave up its CPU of its own accord; others got the lock while they were still awake",
+                "of the calls that were blocked, the share in which the thread slept in the kernel: it gave up its CPU of its own accord; in the others it got the lock while it was still awake",
             ),
             (
                 "wait",

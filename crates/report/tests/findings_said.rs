@@ -93,10 +93,11 @@ fn that_there_is_no_finding_has_its_reason() {
         let wait_ns = times(&[total_ms * MS]);
         reason(&of(vec![Lock { wait_ns, ended_by: vec![put], ..work.clone() }]))
     };
-    let words = "; 20.0 % of the threads' time was waiting for work or an event at #1, mostly until put sort.c:3301";
+    let words = "; 20.0 % of the threads' time was waiting for work or an event at #1, mostly ended by put sort.c:3301";
     assert!(waits(2_000, 0.5).ends_with(words), "{}", waits(2_000, 0.5));
     assert!(
-        !waits(1_999, 0.5).contains("mostly until") && !waits(2_000, 0.49).contains("mostly until")
+        !waits(1_999, 0.5).contains("mostly ended by")
+            && !waits(2_000, 0.49).contains("mostly ended by")
     );
     let little = contended(&[MS; 499], &[], &[40 * US; 100_000]);
     assert_eq!(

@@ -40,7 +40,7 @@ fn the_first_line_says_what_there_is_to_gain() {
     assert!(summary(&gain).ends_with(words), "{}", summary(&gain));
     let mut bound = gain;
     bound.culprits[0].may_move_to = vec![1];
-    let words = ": at most an estimated 38.0 % of the run (none if its length is fixed)";
+    let words = ": an estimated 38.0 % of the run at most (none if its length is fixed)";
     assert!(summary(&bound).ends_with(words), "{}", summary(&bound));
     let waits = of(MS, 6_000, RankedBy::Wait, Some(400 * MS));
     assert!(summary(&waits).starts_with("Most waiting: hold "), "{}", summary(&waits));

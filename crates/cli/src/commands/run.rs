@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
     /// End the program with SIGTERM this long after its start (500ms, 10s, 2m), and with SIGKILL 10 s later
     #[arg(long = "for", value_name = "DURATION", value_parser = read::duration)]
     limit: Option<Duration>,
-    /// End the program when this command, which uses it, has ended; its exit status is that of `unc`
+    /// End the program when this command, which uses it, has ended; `unc` exits with its status
     #[arg(long, value_name = "COMMAND")]
     load: Option<String>,
     /// Start the load when this command succeeds, tried every 50 ms for at most a minute
@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
     /// Watch from inside or from outside; by default the kernel watches what the observer cannot see, if it may
     #[arg(long, value_name = "SOURCE")]
     source: Option<SourceName>,
-    /// Record how long locks are held for every hold, not only where a thread waited (a clock reading more per hold)
+    /// Record how long locks are held for every hold, not only where a thread waited (one more clock reading per hold)
     #[arg(long)]
     all_holds: bool,
     /// Do not record how long locks are held, which costs a clock reading per acquisition

@@ -90,7 +90,8 @@ fn the_last_to_arrive_is_named() {
         let report = check_with("last_arrival", &[how], 0);
         let texts = texts(&report);
         assert!(texts.iter().any(|text| text.contains(words)), "{how}: {texts:#?}");
-        let (main, share) = (format!(", thread {})", report["processes"][0]["pid"]), "(for 100 % of it");
+        let (main, share) =
+            (format!(", thread {})", report["processes"][0]["pid"]), "(for 100 % of it");
         let is_named = texts.iter().any(|text| text.contains(&main) && text.contains(share));
         assert_eq!(is_named, how == "barrier", "{how}: {texts:#?}");
     }

@@ -119,7 +119,7 @@ fn for_work(
     let code = blamed(by)?;
     (share >= MUCH).then(|| {
         format!(
-            "; {} of the threads' time was waiting for work or an event at #{}, mostly until {code}",
+            "; {} of the threads' time was waiting for work or an event at #{}, mostly ended by {code}",
             percent(share),
             lock.id
         )
