@@ -79,7 +79,7 @@ pub(crate) fn rows(report: &RunReport, spans: &Spans) -> Vec<Row> {
     }
     type Part = (fn(&SpanGroup) -> u64, [&'static str; 2]);
     let rest: [Part; 3] = [
-        (|group| group.own_ns, ["other work", "ran, slept or waited for input"]),
+        (|group| group.own_ns, ["other work", "ran, slept, wanted a CPU or waited for input"]),
         (|group| group.handed_over_ns, ["between threads", "released or woken, not running yet"]),
         (|group| group.unknown_ns, ["unknown", "waited; what ended it was not seen"]),
     ];

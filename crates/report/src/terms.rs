@@ -94,7 +94,10 @@ pub const TERMS: &[Group] = &[
                 "where, what",
                 "as for culprits: what the call's thread waited for, directly or through other threads",
             ),
-            ("other work", "the rest: the threads on its path ran, slept or waited for input"),
+            (
+                "other work",
+                "the rest: the threads on its path ran, slept, wanted a CPU or waited for input",
+            ),
             ("between threads", "after a release or a wakeup, until the waiter went on"),
         ],
     ),
