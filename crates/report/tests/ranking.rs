@@ -3,11 +3,12 @@
 mod common;
 
 use common::*;
+use uncontended_report::findings::find;
 use uncontended_report::run::*;
 use uncontended_report::terminal::{Options, render};
 
-/// What is said of a run of ten seconds with this path and a culprit that gains `gain_ns`.
-fn said(taken: PathTaken, gain_ns: Option<u64>) -> String {
+/// A run of ten seconds with this path and a culprit that gains `gain_ns`.
+fn of(taken: PathTaken, gain_ns: Option<u64>) -> RunReport {
     let mut report = run(&["program"]);
     report.wall_ns = 10_000 * MS;
     report.culprits = vec![Blamed {
@@ -19,6 +20,12 @@ fn said(taken: PathTaken, gain_ns: Option<u64>) -> String {
     report.ranked_by = RankedBy::Wait;
     report.processes = vec![process(1, vec![contended(&[MS; 6_000], &[], &[MS; 1])], vec![])];
     report.paths = vec![taken];
+    report
+}
+
+/// What is said of the ranking of that.
+fn said(taken: PathTaken, gain_ns: Option<u64>) -> String {
+    let report = of(taken, gain_ns);
     let text = render(&report, &Options { width: 2_000, ..Options::default() });
     let line = text.lines().find(|line| line.contains("Ranked by waiting: "));
     line.unwrap_or_default().trim().to_owned()
@@ -57,4 +64,17 @@ fn what_is_not_known_of_the_length_has_its_reason() {
     // A fifth of the run was wakeups, at 20 µs each; the waits are longer than that.
     let woken = said(PathTaken { handovers: 100_000, ..path() }, None);
     assert!(woken.contains("100 k times, one thread's wakeup of another"), "{woken}");
+}
+
+/// A thread that slept set the run's length: for what, is not known, but not for this lock.
+#[test]
+fn no_change_is_advised_to_what_is_not_on_the_path() {
+    let off = |path_ns: u64, unknown_ns: u64| {
+        let asleep = PathTaken { asleep_ns: 6_000 * MS, unknown_ns, ..path() };
+        let found = find(&of(asleep, Some(path_ns)));
+        found[0].text.contains("other work set the run's length")
+    };
+    assert!(off(499 * MS, 0));
+    assert!(!off(500 * MS, 0), "it is on the path");
+    assert!(!off(0, 500 * MS), "a part of the path is not known");
 }

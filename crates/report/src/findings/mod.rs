@@ -41,7 +41,8 @@ use crate::code::line;
 use crate::helpers::{blamed, blamed_function};
 use crate::rows::{called, function, place};
 use crate::run::{
-    Class, Finding, Frame, GAINS, Holds, Kind, Lock, Process, RankedBy, RunReport, Thread,
+    Class, Finding, Frame, GAINS, Holds, Kind, Lock, PathTaken, Process, RankedBy, RunReport,
+    Thread,
 };
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -146,7 +147,21 @@ impl Subject<'_> {
 
     /// Whether, as far as was seen, a change to the lock would hardly make the run shorter.
     fn is_off_path(&self) -> bool {
-        self.report.gain_at(self.lock.id).is_some_and(|gain| gain < GAINS)
+        match self.report.gain_at(self.lock.id) {
+            Some(gain) => gain < GAINS,
+            None => self.is_beside_path(),
+        }
+    }
+
+    /// Whether no code to blame for its waiting is on the path, which is known: its thread may have slept all the time.
+    fn is_beside_path(&self) -> bool {
+        let few = |ns: u64| (ns as f64) < GAINS * self.wall_ns as f64;
+        let path = self.report.paths.iter().max_by_key(|path| path.length_ns());
+        let open = |path: &PathTaken| path.outside_ns.saturating_add(path.unknown_ns);
+        let is_open = path.is_none_or(|path| !few(open(path)) || path.tells_gains(self.wall_ns));
+        let culprits = self.report.culprits.iter();
+        let mut of = culprits.filter(|culprit| culprit.locks.contains(&self.lock.id)).peekable();
+        !is_open && of.peek().is_some() && of.all(|culprit| culprit.path_ns.is_some_and(few))
     }
 
     /// Whether no change to any lock would make the run much shorter, as far as was seen, and none to this one: a run
