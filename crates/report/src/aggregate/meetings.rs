@@ -1,11 +1,11 @@
 //! Barriers that are made of a condition or a futex, known by how their threads meet.
 //!
 //! # Contract
-//! A *round* is what one wakeup ended: the threads that waited, and the one that made it. Threads that take part in
-//! nearly every round are its members. They meet if the last one is now this member and now another, or if it wakes in
-//! the function in which others wait (Rust's `Barrier`, say): it would have waited for the others. A thread that mostly
-//! spins until the last one comes does not count as one. Two threads that wake each other in turn meet as
-//! well: each comes when the other waits.
+//! A *round* is what one wakeup ended: the threads that waited, and the one that made it. They meet if they wait and
+//! wake in one function of a library (Rust's `Barrier::wait`, say): the last one would have waited for the others.
+//! Threads that take part in nearly every round are its members. Three members and more meet if they wait and wake in
+//! one function of the program, or if the last one is now this member and now another. Two may as well hand things
+//! over, which looks the same. A thread that mostly spins until the last one comes does not count as a member.
 //!
 //! [`add_last`] says which thread came last for most of the waiting.
 //! # Evidence
@@ -14,6 +14,7 @@
 use super::locks::Rows;
 use super::meanwhile::{Meanwhile, Wait};
 use super::stacks::Stacks;
+use crate::code::Skipped;
 use crate::run::{Frame, Keeper, Kind};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -56,7 +57,7 @@ pub(super) fn rows(rows: &Rows, meanwhile: &Meanwhile, stacks: &mut Stacks<'_>) 
     let barriers = (0..rows.locks.len()).filter(|&row| is(row, &[Kind::Barrier]));
     let made = of_rows
         .iter()
-        .filter(|(_, rounds)| meet(rounds, |of| is_one(of, stacks)))
+        .filter(|(_, rounds)| meet(rounds, |of| One::of(of, stacks)))
         .map(|(&row, _)| row);
     made.chain(barriers).collect()
 }
@@ -92,8 +93,13 @@ pub(super) fn add_last(
     }
 }
 
-/// Whether threads meet in these rounds. `is_one`: whether a wait and a wakeup are of one function.
-fn meet(rounds: &Rounds, is_one: impl FnOnce((u32, u32)) -> bool) -> bool {
+/// Whether threads meet in these rounds. `in_one`: of what a wait and a wakeup with these stacks are one function.
+fn meet(rounds: &Rounds, in_one: impl FnOnce((u32, u32)) -> One) -> bool {
+    let first = rounds.values().next().filter(|_| rounds.len() >= FEWEST);
+    let Some(in_one) = first.map(|round| in_one(round.stacks)) else { return false };
+    if in_one == One::Library {
+        return true;
+    }
     let is_nearly = |count: usize| count as f64 >= NEARLY * rounds.len() as f64;
     let mut taken: BTreeMap<usize, usize> = BTreeMap::new();
     for &thread in rounds.values().flat_map(|round| &round.threads) {
@@ -101,29 +107,49 @@ fn meet(rounds: &Rounds, is_one: impl FnOnce((u32, u32)) -> bool) -> bool {
     }
     let members = taken.into_iter().filter(|&(_, rounds)| is_nearly(rounds));
     let members: BTreeSet<usize> = members.map(|(thread, _)| thread).collect();
-    if rounds.len() < FEWEST || members.len() < 2 {
-        return false;
-    }
     let last: BTreeSet<usize> = rounds.keys().map(|&(by, _)| by).collect();
     let takes_turns = last.len() > 1 && last.is_subset(&members);
-    takes_turns || rounds.values().next().is_some_and(|round| is_one(round.stacks))
+    members.len() > 2 && (takes_turns || in_one == One::Own)
 }
 
-/// Whether a wait and a wakeup are of one function: the thread's own, or one of a library that it calls.
-fn is_one((wait, wakeup): (u32, u32), stacks: &mut Stacks<'_>) -> bool {
-    let (wait, wakeup) = (stacks.frames(wait), stacks.wakeup(wakeup));
-    let near = |frames: &[Frame]| -> BTreeSet<String> {
-        let own = frames.iter().position(|frame| !stacks.skipped.contains(frame));
-        let own = own.unwrap_or(frames.len());
-        let near = frames.iter().take(own + 1).skip(own.saturating_sub(1));
-        near.filter_map(|frame| frame.function.clone()).collect()
-    };
-    !near(&wait).is_disjoint(&near(&wakeup))
+/// Of what a wait and a wakeup are the same function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum One {
+    /// Of a library: the one that the thread's own code calls.
+    Library,
+    /// Of the thread's own code.
+    Own,
+    /// Of neither.
+    Neither,
+}
+
+impl One {
+    /// Of a wait and a wakeup with these stacks. Functions without a name of their own are not the same.
+    fn of((wait, wakeup): (u32, u32), stacks: &mut Stacks<'_>) -> One {
+        let [wait, wakeup] = [stacks.frames(wait), stacks.wakeup(wakeup)];
+        let [wait, wakeup] = [&wait, &wakeup].map(|frames| ends(frames, stacks.skipped));
+        let is_same = |one: Option<&str>, other: Option<&str>| one.is_some() && one == other;
+        let is_named = |name: &str| !["{", "operator()"].iter().any(|part| name.contains(part));
+        if is_same(wait[0], wakeup[0]) {
+            One::Library
+        } else if is_same(wait[1], wakeup[1]) && wait[1].is_some_and(is_named) {
+            One::Own
+        } else {
+            One::Neither
+        }
+    }
+}
+
+/// The function of a library that the thread's own code calls, and that code's, in a stack.
+fn ends<'f>(frames: &'f [Frame], skipped: &Skipped) -> [Option<&'f str>; 2] {
+    let own = frames.iter().position(|frame| !skipped.contains(frame)).unwrap_or(frames.len());
+    let name = |at: Option<usize>| frames.get(at?)?.function.as_deref();
+    [name(own.checked_sub(1)), name(Some(own))]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Round, Rounds, meet};
+    use super::{One, Round, Rounds, meet};
 
     /// A round for each wakeup, by a thread's number, with those that waited.
     fn rounds(all: &[(usize, &[usize])]) -> Rounds {
@@ -137,25 +163,30 @@ mod tests {
     #[test]
     fn members_of_which_now_this_and_now_that_one_is_last_meet() {
         let turns = rounds(&[(1, &[2, 3]), (2, &[1, 3]), (1, &[2, 3])]);
-        assert!(meet(&turns, |_| false));
+        assert!(meet(&turns, |_| One::Neither));
         let two = rounds(&[(1, &[2, 3]), (2, &[1, 3])]);
-        assert!(!meet(&two, |_| true), "two rounds show nothing");
+        assert!(!meet(&two, |_| One::Library), "two rounds show nothing");
     }
 
     #[test]
     fn a_thread_that_always_comes_last_meets_others_where_they_wait() {
         let same = rounds(&[(1, &[2, 3]), (1, &[2, 3]), (1, &[2, 3]), (1, &[2, 3])]);
-        assert!(meet(&same, |stacks| stacks == (1, 2)));
-        assert!(!meet(&same, |_| false), "it tells others to begin");
+        assert!(meet(&same, |stacks| if stacks == (1, 2) { One::Own } else { One::Neither }));
+        assert!(!meet(&same, |_| One::Neither), "it tells others to begin");
+        let pair = rounds(&[(1, &[2]), (1, &[2]), (1, &[2])]);
+        assert!(meet(&pair, |_| One::Library));
     }
 
     #[test]
     fn threads_of_a_queue_do_not_meet() {
         // A thread that gives work does not wait for it.
         let producers = rounds(&[(1, &[3, 4]), (2, &[3, 4]), (1, &[3, 4]), (2, &[3, 4])]);
-        assert!(!meet(&producers, |_| false));
+        assert!(!meet(&producers, |_| One::Neither));
         // Now this thread waits for work, and now that one.
         let queue = rounds(&[(1, &[2]), (1, &[3]), (1, &[4]), (2, &[1]), (3, &[1])]);
-        assert!(!meet(&queue, |_| true));
+        assert!(!meet(&queue, |_| One::Own));
+        // Both ends of a queue may be in one function.
+        let ends = rounds(&[(1, &[2]), (1, &[2]), (2, &[1]), (1, &[2])]);
+        assert!(!meet(&ends, |_| One::Own));
     }
 }

@@ -41,9 +41,9 @@ use crate::code::line;
 use crate::helpers::{blamed, blamed_function};
 use crate::rows::{called, function, place};
 use crate::run::{
-    Class, Finding, Frame, GAINS, Holds, Kind, Lock, PathTaken, Process, RankedBy, RunReport,
-    Thread,
+    Class, Finding, Frame, GAINS, Holds, Kind, Lock, Process, RankedBy, RunReport, Thread,
 };
+use crate::terminal::{mainly, then};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use uncontended_figures::percent;
@@ -147,21 +147,21 @@ impl Subject<'_> {
 
     /// Whether, as far as was seen, a change to the lock would hardly make the run shorter.
     fn is_off_path(&self) -> bool {
-        match self.report.gain_at(self.lock.id) {
-            Some(gain) => gain < GAINS,
-            None => self.is_beside_path(),
-        }
+        self.report.gain_at(self.lock.id).is_some_and(|gain| gain < GAINS)
     }
 
-    /// Whether no code to blame for its waiting is on the path, which is known: its thread may have slept all the time.
-    fn is_beside_path(&self) -> bool {
+    /// The thread that the path is in, if that slept, and no code to blame for the lock's waiting is on it: the thread
+    /// may have waited for this in a way that was not seen, or not.
+    fn other_path(&self) -> Option<String> {
         let few = |ns: u64| (ns as f64) < GAINS * self.wall_ns as f64;
-        let path = self.report.paths.iter().max_by_key(|path| path.length_ns());
-        let open = |path: &PathTaken| path.outside_ns.saturating_add(path.unknown_ns);
-        let is_open = path.is_none_or(|path| !few(open(path)) || path.tells_gains(self.wall_ns));
+        let path = self.report.paths.iter().max_by_key(|path| path.length_ns())?;
+        let is_known = few(path.outside_ns.saturating_add(path.unknown_ns));
         let culprits = self.report.culprits.iter();
         let mut of = culprits.filter(|culprit| culprit.locks.contains(&self.lock.id)).peekable();
-        !is_open && of.peek().is_some() && of.all(|culprit| culprit.path_ns.is_some_and(few))
+        let is_off = of.peek().is_some() && of.all(|culprit| culprit.path_ns.is_some_and(few));
+        let thread = mainly(self.report, path).filter(|_| is_known && is_off);
+        let thread = thread.filter(|_| !path.tells_gains(self.wall_ns));
+        thread.map(|thread| format!("{thread}: see whether that waits for this"))
     }
 
     /// Whether no change to any lock would make the run much shorter, as far as was seen, and none to this one: a run
@@ -341,7 +341,7 @@ fn end(subject: &Subject, rule: &str, advice: String) -> String {
     match (subject.is_off_path(), subject.is_costly()) {
         (true, _) => OFF_PATH.to_owned(),
         (false, true) if subject.hardly_shortens() && !advice.is_empty() => advice + FIXED,
-        (false, true) => advice,
+        (false, true) => advice + &then(subject.other_path()),
         (false, false) => advice + RARE,
     }
 }

@@ -59,8 +59,8 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
         let share = figures::percent(GAINS);
         return Some(format!(
             "Ranked by waiting: without any one of these, the run would be less than {share} shorter, by estimate; a run of \
-             fixed length may get more done.{}",
-            mainly(report, taken).unwrap_or_default()
+             fixed length may get more done{}.",
+            then(mainly(report, taken))
         ));
     }
     if taken.is_of_wakeups() {
@@ -80,21 +80,26 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
     };
     let share = figures::percent(open(report).unwrap_or_default());
     Some(format!(
-        "Ranked by waiting: for {share} of the run, {NOT_KNOWN}{lost}.{}",
-        mainly(report, taken).unwrap_or_default()
+        "Ranked by waiting: for {share} of the run, {NOT_KNOWN}{lost}{}.",
+        then(mainly(report, taken))
     ))
 }
 
 /// The thread that most of a run's path is in, if it is one: where to look instead.
-fn mainly(report: &RunReport, taken: &PathTaken) -> Option<String> {
+pub(crate) fn mainly(report: &RunReport, taken: &PathTaken) -> Option<String> {
     let most = taken.mainly.as_ref()?;
     let share = most.own_ns as f64 / report.wall_ns.max(1) as f64;
     let code =
         most.body.as_ref().map_or_else(String::new, |body| format!(" ({})", rows::code(body)));
     (share >= MOSTLY).then(|| {
         let share = figures::percent(share.min(1.0));
-        format!(" For {share} of the run, the path to its end is in thread {}{code}.", most.tid)
+        format!("the path to the run's end is in thread {}{code} for {share} of it", most.tid)
     })
+}
+
+/// The end of a sentence, if there is more to say.
+pub(crate) fn then(more: Option<String>) -> String {
+    more.map_or_else(String::new, |more| format!("; {more}"))
 }
 
 /// Why wakeups leave no gains to rank by.
