@@ -27,7 +27,7 @@ const MODULES: [&str; 10] = [
 
 /// Functions: the libraries' own, and those of others that only lock, wait or wake. Programs have functions of such
 /// names, too (`sem_table_update`), so the patterns are no wider than the libraries need.
-const FUNCTIONS: [&str; 81] = [
+const FUNCTIONS: [&str; 82] = [
     // C and C++.
     "syscall",
     "pthread_mutex_*",
@@ -61,6 +61,7 @@ const FUNCTIONS: [&str; 81] = [
     "void std::*",
     "bool std::*",
     "__glibcxx_*",
+    "execute_native_thread_routine",
     "boost::mutex*",
     "boost::unique_lock*",
     "boost::condition_variable*",

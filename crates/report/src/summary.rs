@@ -14,7 +14,7 @@ use crate::findings::MATERIAL_SHARE;
 use crate::hangs;
 use crate::rows::called;
 use crate::run::{Blamed, Class, GAINS, Lock, Process, RunReport};
-use crate::terminal::{shown, still_waited_ns, unranked, waited_for, waited_ns, words};
+use crate::terminal::{long_work, shown, still_waited_ns, unranked, waited_for, waited_ns, words};
 use std::collections::HashSet;
 use uncontended_figures::percent;
 
@@ -100,6 +100,13 @@ fn little(report: &RunReport) -> String {
             },
         };
         return format!("Nothing to gain from locks: {why}");
+    }
+    if let Some((culprit, gain)) = long_work(report) {
+        let code = said(report, culprit);
+        let of_run = percent(gain);
+        return format!(
+            "Little waiting for locks; but {code} for an estimated {of_run} of the run's length"
+        );
     }
     let share = wait_ns as f64 / lived_ns(report, is_lock).max(1) as f64;
     let said = if share < MATERIAL_SHARE { "Little to gain from locks" } else { "No finding" };

@@ -80,3 +80,16 @@ fn a_lock_that_is_not_on_the_path_is_said_to_be_that() {
     assert!(!is_off(500 * MS, 0), "it is on the path");
     assert!(!is_off(0, 500 * MS), "a part of the path is not known");
 }
+
+/// What others waited for may have been a signal that came after the hold, and little of it the lock.
+#[test]
+fn long_work_under_a_lock_is_no_small_gain() {
+    let mut report = of(path(), Some(6_000 * MS));
+    report.processes[0].locks[0] = contended(&[MS; 40], &[], &[MS; 1]);
+    report.culprits[0].wait_ns = 40 * MS;
+    let text = render(&report, &Options { width: 2_000, ..Options::default() });
+    let line = text.lines().nth(2).unwrap();
+    assert!(line.starts_with("Little waiting for locks; but hold sort.c:3301 "), "{text}");
+    assert!(line.ends_with(" for an estimated 60.0 % of the run's length"), "{text}");
+    assert!(!text.contains("less than 5.00 %"), "{text}");
+}

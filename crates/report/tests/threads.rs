@@ -8,6 +8,24 @@ use uncontended_report::run::Thread;
 use uncontended_trace::layout;
 use written::{Writer, facts, read};
 
+/// Threads of the program that a process executed before are not those of the last one.
+#[test]
+fn threads_of_an_earlier_program_are_not_the_last_ones() {
+    let mut writer = Writer::new();
+    let [first, last] = [writer.process(7), writer.process(7)];
+    for (process, tids) in [(first, [7, 8]), (last, [7, 9])] {
+        tids.map(|tid| writer.thread(process, tid));
+    }
+    let counted = |tid| {
+        let thread = Thread { tid, cpu_ns: Some(5_000), ..Thread::default() };
+        ThreadFacts { pid: 7, thread }
+    };
+    let facts = Facts { threads: [7, 8, 9, 10].map(counted).to_vec(), ..facts() };
+    let report = read(&writer, facts);
+    let tids = |of: usize| report.processes[of].threads.iter().map(|thread| thread.tid);
+    assert!(tids(0).eq([7, 8]) && tids(1).eq([7, 9, 10]), "{:#?}", report.processes);
+}
+
 /// A main thread has what it used since it was observed.
 #[test]
 fn what_ran_in_a_process_before_is_left_out() {

@@ -88,12 +88,12 @@ fn began_with(thread: &ThreadRecord, stacks: &mut Stacks<'_>) -> Option<Frame> {
 }
 
 /// The outermost code of the thread's own that its recorded stacks show: inside what started it. Stacks that were cut
-/// do not show that.
+/// do not show that, nor do those of a signal handler, which end in the one function that called it.
 fn body(record: &Record<'_>, thread: &ThreadRecord, stacks: &mut Stacks<'_>) -> Option<Frame> {
     let logged = thread.log.entries.iter().filter(|entry| entry.what != logged::SPAN);
     let last = thread.cells.iter().map(|&cell| record.last_site(cell));
     let mut known = logged.map(|entry| entry.stack).chain(last);
     let frames = stacks.frames(known.find(|&stack| stack != 0)?);
     let outermost = frames.iter().rposition(|frame| !stacks.skipped.contains(frame))?;
-    (outermost + 1 < frames.len()).then(|| frames[outermost].clone())
+    (outermost + 2 < frames.len()).then(|| frames[outermost].clone())
 }

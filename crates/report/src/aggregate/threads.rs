@@ -1,7 +1,7 @@
 //! The threads of a run: the observer's figures at their end, completed by the kernel's.
 
 use super::stacks::Stacks;
-use crate::facts::Facts;
+use crate::facts::{Facts, ThreadFacts};
 use crate::run::{Hung, Process, Thread};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use uncontended_trace::layout::sharing::{APART, JOINED, JOINED_IN_PART};
@@ -19,8 +19,7 @@ pub(super) fn rows(
     let mut threads: BTreeMap<u32, Thread> = BTreeMap::new();
     let before = |tid| if tid == image.pid { image.before } else { Used::default() };
     if last {
-        let counted = facts.threads.iter().filter(|counted| counted.pid == image.pid);
-        threads.extend(counted.map(|counted| {
+        threads.extend(counted(record, image, facts).map(|counted| {
             let tid = counted.thread.tid;
             (tid, without(counted.thread.clone(), before(tid)))
         }));
@@ -39,6 +38,21 @@ pub(super) fn rows(
         }
     }
     threads.into_values().collect()
+}
+
+/// The threads of the last image that the kernel counted: not those that an earlier program of its process had.
+fn counted<'f>(
+    record: &Record<'_>,
+    image: &ProcessRecord,
+    facts: &'f Facts,
+) -> impl Iterator<Item = &'f ThreadFacts> {
+    let tids = |image: &ProcessRecord| image.threads.iter().map(|of| of.tid).collect::<Vec<_>>();
+    let own: HashSet<u32> = tids(image).into_iter().collect();
+    let pid = image.pid;
+    let images = record.processes.iter().filter(|other| other.pid == pid);
+    let earlier: HashSet<u32> = images.flat_map(tids).filter(|tid| !own.contains(tid)).collect();
+    let of_process = facts.threads.iter().filter(move |counted| counted.pid == pid);
+    of_process.filter(move |counted| !earlier.contains(&counted.thread.tid))
 }
 
 /// Says which lock each thread waited for at the end: `units` are those of the rows of each process. A lock that
@@ -69,8 +83,7 @@ pub(super) fn set_wanted(processes: &mut [Process], record: &Record<'_>, units: 
 pub(super) fn hung(record: &Record<'_>, image: &ProcessRecord, facts: &Facts) -> Option<Hung> {
     let wall_ns = facts.wall_ns;
     let seen: HashSet<u32> = image.threads.iter().map(|thread| thread.tid).collect();
-    let mut counted = facts.threads.iter().filter(|counted| counted.pid == image.pid);
-    if counted.any(|counted| !seen.contains(&counted.thread.tid)) {
+    if counted(record, image, facts).any(|counted| !seen.contains(&counted.thread.tid)) {
         return None;
     }
     let alive = image.threads.iter().filter(|thread| thread.end_ticks == 0);

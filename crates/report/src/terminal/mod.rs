@@ -25,7 +25,7 @@ pub(crate) use culprits::{
     gain, negligible, notes, ranked, shown, still_waited_ns, unranked, waited_for, waited_ns, words,
 };
 pub use history::{difference, history};
-pub(crate) use ranking::{mainly, then};
+pub(crate) use ranking::{long_work, mainly, then};
 pub(crate) use threads::{longest_join, own_switches};
 pub(crate) use worst::{both_ends, cause, lost, member, slept};
 

@@ -1,10 +1,10 @@
 //! What the ranking of the culprits says, in a sentence: what gains are, or why there are none to rank by.
 
 use super::culprits::{
-    Ending, MOSTLY, WAKEUP_NS, contended_ns, is_delay, rows_of, shown, waited_ns,
+    Ending, MOSTLY, WAKEUP_NS, contended_ns, is_delay, rows_of, shown, waited_ns, words,
 };
 use crate::rows;
-use crate::run::{BlamedKind, Class, GAINS, Holds, PathTaken, RankedBy, RunReport, Source};
+use crate::run::{Blamed, BlamedKind, Class, GAINS, Holds, PathTaken, RankedBy, RunReport, Source};
 use uncontended_figures as figures;
 
 /// Above this share of the run, gains say for how much of it no cause is known.
@@ -49,19 +49,7 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
         return Some(format!("Ranked by waiting: {}.", without_path(report)));
     };
     if taken.tells_gains(report.wall_ns) {
-        if report.culprits.iter().any(|culprit| culprit.lacks_gain(report.wall_ns)) {
-            return Some(
-                "Ranked by waiting: of some of these it could not be estimated how much shorter the run would be \
-                 without them."
-                    .into(),
-            );
-        }
-        let share = figures::percent(GAINS);
-        return Some(format!(
-            "Ranked by waiting: without any one of these, the run would be less than {share} shorter, by estimate; a run of \
-             fixed length may get more done{}.",
-            then(mainly(report, taken))
-        ));
+        return Some(about_small_gains(report, taken));
     }
     if taken.is_of_wakeups() {
         return Some(about_wakeups(report, taken));
@@ -83,6 +71,39 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
         "Ranked by waiting: for {share} of the run, {NOT_KNOWN}{lost}{}.",
         then(mainly(report, taken))
     ))
+}
+
+/// Why known gains rank nothing.
+fn about_small_gains(report: &RunReport, taken: &PathTaken) -> String {
+    if report.culprits.iter().any(|culprit| culprit.lacks_gain(report.wall_ns)) {
+        return "Ranked by waiting: of some of these it could not be estimated how much shorter the run would be without them."
+            .into();
+    }
+    if let Some((culprit, gain)) = long_work(report) {
+        return format!(
+            "Ranked by waiting, which is little for any one of these. But {} for an estimated {} of the run's length: long \
+             work, with the lock or without it.",
+            words(report, culprit).join(" "),
+            figures::percent(gain)
+        );
+    }
+    format!(
+        "Ranked by waiting: without any one of these, the run would be less than {} shorter, by estimate; a run of fixed \
+         length may get more done{}.",
+        figures::percent(GAINS),
+        then(mainly(report, taken))
+    )
+}
+
+/// The code without whose holds the run would be much shorter, though threads waited little for them, and by how much.
+pub(crate) fn long_work(report: &RunReport) -> Option<(&Blamed, f64)> {
+    let taken = report.paths.iter().max_by_key(|path| path.length_ns())?;
+    let is_known = report.ranked_by == RankedBy::Wait && taken.tells_gains(report.wall_ns);
+    let holds = report.culprits.iter().filter(|of| of.kind == BlamedKind::Hold);
+    let gains = holds.filter_map(|of| Some((of, of.gain_at_most_ns?)));
+    let (most, ns) = gains.max_by_key(|&(_, ns)| ns).filter(|_| is_known)?;
+    let gain = (ns as f64 / report.wall_ns.max(1) as f64).min(1.0);
+    (gain >= GAINS).then_some((most, gain))
 }
 
 /// The thread that most of a run's path is in, if it is one: where to look instead.
