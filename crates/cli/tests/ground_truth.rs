@@ -357,7 +357,7 @@ fn a_holder_whose_time_runs_out_keeps_the_blame() {
 /// A cancelled wait ended without what it was for: also its thread has waited, which may die with the mutex.
 #[test]
 fn a_cancelled_wait_ends_then() {
-    for mode in ["forever", "timed", "kept"] {
+    for mode in ["forever", "timed", "works", "behind", "kept"] {
         let report = check_with("cancelled_mid_wait", &[mode], 0);
         let threads = report["processes"][0]["threads"].as_array().unwrap();
         let waited = threads.iter().filter(|thread| thread["tid"] != report["processes"][0]["pid"]);

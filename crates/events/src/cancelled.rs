@@ -2,21 +2,25 @@
 //!
 //! # Contract
 //! Such a wait is kept with its thread from its beginning to its return ([`InWait`]), and ends without what it was for
-//! ([`Wait::left`]) at an event of its thread that shows that it is over.
+//! ([`Wait::left`]) at an event of its thread that shows that it is over. A cancelled wait for a condition lasted until
+//! the thread was cancelled ([`cancels`]). The C library then locks the mutex: the thread has had it since the last
+//! release after that, if there was one.
 //! # Invariants
 //! I1: only its own thread reaches an [`InWait`].
 //! # Evidence
 //! `tests/programs`: `cancelled_in_semaphore.c`, `cancelled_mid_wait.c`, `cancelled_in_join.c`, `signal_jumps_out.c`.
 
-use crate::events::{self, Blocked, End, Waited, bump};
+use crate::events::{self, Back, Blocked, End, Waited, bump};
+use crate::log::By;
 use crate::passing;
 use crate::recent;
-use crate::site::{Row, Site};
+use crate::site::{Recorder, Row, Site};
 use crate::slept::Before;
 use crate::wants;
 use std::cell::Cell as Own;
 use std::fmt;
 use uncontended_atomic::Ordering::Relaxed;
+use uncontended_trace::layout::Thread;
 
 /// A wait for a condition.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +47,7 @@ impl Away {
         bump(&self.condition.cell.acquisitions);
     }
 
-    /// It was left. `has_mutex`: the C library has relocked the mutex for the thread.
+    /// It was left. `has_mutex`: the C library has relocked the mutex for the thread, as it does for a cancelled one.
     fn left(self, at: impl Site, has_mutex: bool) {
         let Away { condition, mutex, call, stack, sleeps, begun } = self;
         if !at.is_here() {
@@ -52,23 +56,56 @@ impl Away {
         let now = at.ticks();
         let busy = at.begin();
         self.is_over(at);
+        let asked = at.recorder().thread.cancelled_at.load(Relaxed);
+        let ended = if asked == 0 { now } else { asked.clamp(call, now) };
+        let slept = sleeps.slept(at);
         let waited = Waited {
             call,
-            now,
+            now: ended,
             ended: End::TimedOut,
             stack,
             continues_after: begun.continues_after,
-            slept: sleeps.slept(at),
+            slept,
             ..Waited::default()
         };
         events::record_wait(at, condition, waited);
-        passing::timed_out(at.recorder(), condition, (call, now), now);
+        passing::timed_out(at.recorder(), condition, (call, ended), ended);
+        let has_mutex = has_mutex || asked != 0;
         if has_mutex && events::is_unheld(at.recorder(), mutex.lock) {
             recent::come_back(mutex.lock);
             bump(&mutex.cell.acquisitions);
-            events::take(at.recorder(), mutex, stack, now);
+            let had = self.waited_for_mutex(at, (ended, now), slept);
+            events::take(at.recorder(), mutex, stack, had);
         }
         drop(busy);
+    }
+
+    /// Records that the thread waited for the mutex from `ended` on, if it did, and returns since when it has it.
+    fn waited_for_mutex(self, at: impl Site, (ended, now): (u64, u64), slept: Option<bool>) -> u64 {
+        let Away { mutex, stack, .. } = self;
+        let release = mutex.lock.release.load(Relaxed);
+        if release <= ended || release > now {
+            return ended;
+        }
+        let by = By::owner(at.recorder(), mutex.lock, release);
+        let back = Back { ended, is_signalled: false, release, now: release };
+        let free = events::came_back(at, mutex, back);
+        let (call, now) = (ended, release);
+        let waited = Waited { call, now, release, stack, by, free, slept, ..Waited::default() };
+        events::record_wait(at, mutex, waited);
+        release
+    }
+}
+
+/// The calling thread is about to cancel the thread of its process with this handle.
+pub fn cancels(at: impl Site, handle: u64) {
+    let Recorder { arena, process, .. } = at.recorder();
+    let threads = arena.list::<Thread>(&process.threads).map(|(_, thread)| thread);
+    let is_it = |thread: &&Thread| {
+        thread.handle.load(Relaxed) == handle && thread.end_ticks.load(Relaxed) == 0
+    };
+    for thread in threads.filter(is_it).filter(|of| of.cancelled_at.load(Relaxed) == 0) {
+        thread.cancelled_at.store(at.ticks(), Relaxed);
     }
 }
 

@@ -4,7 +4,7 @@
 //! A wait ends the mutex's hold. It lasts from the call to the signal that ended it (`woken`). Without a signal (a
 //! spurious wakeup) the wait lasts to the return, after a timeout to the deadline. The return is a new acquisition of
 //! the mutex that begins there; it was blocked if another thread released the mutex later. A cancelled wait lasts until
-//! its thread gives the mutex back, or ends with it (`cancelled`): also what it waited for the mutex is in it.
+//! its thread was cancelled, and is recorded where that gives the mutex back, or ends with it (`cancelled`).
 //! # Invariants
 //! I1: nothing here remains to be done when a cancelled thread unwinds: the C library has relocked the mutex, and the
 //!     wait is stored with its thread.
@@ -43,6 +43,7 @@ fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<B
     let (_, condition) = here::row(condition as u64, CONDITION, caller)?;
     at.recorder().thread.waits_for.store(0, Relaxed);
     cancelled::before_wait(at);
+    at.releases_unseen(mutex); // A handler of a cancelled wait for another condition has the mutex.
     let busy = at.begin();
     let sleeps = Before::now(at);
     drop(busy);

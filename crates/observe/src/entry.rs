@@ -15,8 +15,8 @@
 //! [`Caller`]: crate::caller::Caller
 
 use crate::{
-    annotated, barrier, c11, condition, create, futex, join, module, mutex, rwlock, semaphore,
-    span, spin,
+    annotated, barrier, c11, cancelled, condition, create, futex, join, module, mutex, rwlock,
+    semaphore, span, spin,
 };
 use std::arch::naked_asm;
 
@@ -96,6 +96,7 @@ interpose! {
     pthread_join 2 join::join;
     pthread_timedjoin_np 3 join::timedjoin;
     pthread_clockjoin_np 4 join::clockjoin;
+    pthread_cancel 1 cancelled::cancel;
     thrd_create 3 create::thrd_create;
     thrd_join 2 join::thrd_join;
     sem_init 3 semaphore::init;

@@ -111,6 +111,7 @@ host! {
         (thread: libc::pthread_t, result: *mut *mut c_void, until: *const timespec) -> c_int;
     pthread_clockjoin_np c""
         (thread: libc::pthread_t, result: *mut *mut c_void, clock: c_int, until: *const timespec) -> c_int;
+    pthread_cancel c"" (thread: libc::pthread_t) -> c_int;
     thrd_create c"" (thread: *mut Object, function: usize, argument: *mut c_void) -> c_int;
     thrd_join c"" (thread: libc::pthread_t, result: *mut c_int) -> c_int;
     sem_init c"" (semaphore: *mut Object, shared: c_int, value: c_uint) -> c_int;

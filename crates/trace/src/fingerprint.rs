@@ -48,7 +48,8 @@ const _: () = {
             wakes ended_by end_ticks filter spare before;
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
             asleep_since joined summed sums wants_end_of chain wants system_ns wants_since wants_stack wants_how
-            nested_lost nested creator came_by handle log log_now log_parts spans made_ticks began_in spare;
+            nested_lost nested creator came_by handle log log_now log_parts spans made_ticks cancelled_at began_in
+            spare;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
             waiters away next created first_taken generation signalled kind crossed passing sharing ended_by free began
             recent came;
@@ -83,5 +84,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0x9aed_93ed_ec50_c2e9, "the layout has changed: change VERSION");
+    assert!(hash == 0xd1da_10f5_68fb_87cf, "the layout has changed: change VERSION");
 };

@@ -33,6 +33,7 @@ mod blame;
 mod code;
 mod log;
 mod place;
+pub mod wants;
 
 pub use blame::*;
 pub use code::*;
@@ -264,20 +265,12 @@ pub struct Thread {
     pub spans: AtomicU32,
     /// When it was made; 0 if that was not seen.
     pub made_ticks: AtomicU64,
+    /// When it was cancelled first; 0 if that was not seen.
+    pub cancelled_at: AtomicU64,
     /// Stack of the function that it began with, without callers; 0 if unknown. After that of C++: what it calls.
     pub began_in: AtomicU32,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU32; 13],
-}
-
-/// Parts of [`Thread::wants_how`].
-pub mod wants {
-    /// To share the lock with others (a reader).
-    pub const SHARED: u32 = 1;
-    /// Until a time at most.
-    pub const DEADLINE: u32 = 2;
-    /// For the end of another thread, and not for a lock.
-    pub const JOIN: u32 = 4;
+    pub spare: [AtomicU32; 11],
 }
 
 /// Values of [`Lock::kind`].
