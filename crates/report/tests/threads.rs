@@ -14,7 +14,9 @@ fn threads_of_an_earlier_program_are_not_the_last_ones() {
     let mut writer = Writer::new();
     let [first, last] = [writer.process(7), writer.process(7)];
     for (process, tids) in [(first, [7, 8]), (last, [7, 9])] {
-        tids.map(|tid| writer.thread(process, tid));
+        for tid in tids {
+            writer.thread(process, tid);
+        }
     }
     let counted = |tid| {
         let thread = Thread { tid, cpu_ns: Some(5_000), ..Thread::default() };
