@@ -520,7 +520,7 @@ fn the_path_leads_from_the_end_through_joins_and_holds() {
         mainly: Some(OnPath { tid: 8, own_ns: 1_900, body: None }),
         ..Default::default()
     };
-    assert_eq!(made.paths, [path.clone()]);
+    assert_eq!(made.paths, std::slice::from_ref(&path));
     // Of another process than the first, it is not known what set the rest of the run's length.
     let later = report(&writer.bytes, Facts { pid: Some(6), ..facts() }, &mut Plain::default());
     assert_eq!(later.unwrap().paths[0].outside_ns, facts().wall_ns - path.length_ns());
