@@ -432,8 +432,8 @@ fn mariadb_waits_as_performance_schema_counts() {
     let report = server.observed(&command, ready, MARIADB_LOAD);
     let waits = server.read("waits");
     let counted = |event: &str| {
-        let line = waits.lines().find(|line| line.starts_with(event));
-        let line = line.unwrap_or_else(|| panic!("no {event} in {waits}"));
+        // What did not happen is not listed.
+        let Some(line) = waits.lines().find(|line| line.starts_with(event)) else { return (0, 0) };
         let figures: Vec<u64> =
             line.split('\t').skip(1).map(|word| word.parse().unwrap()).collect();
         (figures[0], figures[1])
@@ -451,9 +451,12 @@ fn mariadb_waits_as_performance_schema_counts() {
     // A commit whose group has a leader sleeps until that has written it.
     let (count, ns) = counted("wait/synch/cond/sql/THD::COND_wakeup_ready");
     let (seen, seen_ns) = sums(waited_in("condition", "write_transaction_to_binlog_events"));
-    assert_eq!(seen, count, "waits for the leader of a group");
+    assert_eq!(
+        seen, count,
+        "waits for the leader of a group: on an idle machine, there may be none"
+    );
     // There, a wait lasts until its thread runs again and has the mutex: of these few and short ones, that may be most.
-    assert!(ratio(seen_ns, ns) <= 1.02, "{seen_ns} of {ns} ns");
+    assert!(count == 0 || ratio(seen_ns, ns) <= 1.02, "{seen_ns} of {ns} ns");
     // The leaders' mutex. There, calls that do not wait have a time too.
     let (count, ns) = counted("wait/synch/mutex/sql/LOG::LOCK_log");
     let log =
