@@ -544,10 +544,9 @@ impl Known {
         let own = self.steps.iter().filter(|step| step.what == What::Own);
         let asleep_ns = own.map(|step| (step.to - step.from) as f64 * share(step.thread));
         let asleep_ns = asleep_ns.sum::<f64>() as u64;
-        // Nor do they wake.
-        let is_threads = |step: &&Step| step.thread < self.tids.len();
-        let handovers = self.steps.iter().filter(|step| is_handover(step.what));
-        let handovers = handovers.filter(is_threads);
+        // Nor are they woken.
+        let is_wakeup = |step: &&Step| is_handover(step.what) && step.thread < self.tids.len();
+        let handovers = self.steps.iter().filter(is_wakeup);
         PathTaken {
             pid: self.pid,
             from_ns: self.history.from.min(until),

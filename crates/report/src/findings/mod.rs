@@ -154,7 +154,7 @@ impl Subject<'_> {
     /// may have waited for this in a way that was not seen, or not.
     fn other_path(&self) -> Option<String> {
         let few = |ns: u64| (ns as f64) < GAINS * self.wall_ns as f64;
-        let path = self.report.paths.iter().max_by_key(|path| path.length_ns())?;
+        let path = self.report.longest_path()?;
         let is_known = few(path.outside_ns.saturating_add(path.unknown_ns));
         let culprits = self.report.culprits.iter();
         let mut of = culprits.filter(|culprit| culprit.locks.contains(&self.lock.id)).peekable();

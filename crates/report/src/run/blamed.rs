@@ -191,6 +191,11 @@ impl RunReport {
         [culprit.gain_at_most_ns, culprit.path_ns].map(|ns| share(ns?))
     }
 
+    /// The path of the process whose path is the longest.
+    pub(crate) fn longest_path(&self) -> Option<&PathTaken> {
+        self.paths.iter().max_by_key(|path| path.length_ns())
+    }
+
     /// Whether this culprit is waiting for a CPU: its lock was free, and no code of the program is to blame.
     pub(crate) fn is_for_cpu(&self, culprit: &Blamed) -> bool {
         let locks = || self.processes.iter().flat_map(|process| &process.locks);

@@ -369,8 +369,12 @@ pub(crate) fn ranked(report: &RunReport) -> &'static str {
     }
 }
 
-/// How wide what culprits do may be in a table of this width.
-fn most_what(report: &RunReport, columns: usize) -> usize {
+/// How wide what culprits do may be in a table of this width, of culprits in these places.
+fn most_what<'p>(
+    report: &RunReport,
+    places: impl Iterator<Item = &'p str>,
+    columns: usize,
+) -> usize {
     // With what is between columns.
     const OF_GAIN: usize = 13;
     const OF_SHARE: usize = 10;
@@ -378,7 +382,7 @@ fn most_what(report: &RunReport, columns: usize) -> usize {
         RankedBy::Gain => OF_GAIN + OF_SHARE,
         RankedBy::Wait => OF_SHARE,
     };
-    let longest = shown(report).map(|of| width(&words(report, of)[0])).max().unwrap_or(0);
+    let longest = places.map(width).max().unwrap_or(0);
     columns.saturating_sub(figures + longest.min(LEAST_WHERE)).max(LEAST_WHAT)
 }
 
@@ -390,17 +394,18 @@ pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> S
         return heading("Culprits", &none, options, paint) + &rest;
     }
     let mut table = Table::new(COLUMNS.to_vec());
-    let mut is_empty = true;
-    let most_what = most_what(report, options.width);
-    for culprit in shown(report) {
-        let [place, what] = words(report, culprit);
+    let said: Vec<(&Blamed, [String; 2])> =
+        shown(report).map(|culprit| (culprit, words(report, culprit))).collect();
+    let is_empty = said.is_empty();
+    let places = said.iter().map(|(_, [place, _])| place.as_str());
+    let most_what = most_what(report, places, options.width);
+    for (culprit, [place, what]) in said {
         let [of_run, on_path] = report.of_path(culprit);
         let gain = of_run.map_or_else(|| "–".to_owned(), |share| gain(culprit, share));
         let on_path = on_path.map_or_else(|| "–".to_owned(), figures::percent);
         let total = figures::duration(culprit.wait_ns);
         let what = fit(&what, most_what);
         table.row([gain, on_path, figures::percent(culprit.share), total, place, what]);
-        is_empty = false;
     }
     let rest: Vec<String> = notes(report).collect();
     if is_empty && rest.is_empty() {

@@ -15,7 +15,7 @@ const NOT_KNOWN: &str = "it is not known what set its length: threads slept, or 
 
 /// For which share of the run it is not known what set its length, as far as its longest path says.
 fn open(report: &RunReport) -> Option<f64> {
-    let taken = report.paths.iter().max_by_key(|path| path.length_ns())?;
+    let taken = report.longest_path()?;
     Some(taken.unseen_ns().min(report.wall_ns) as f64 / report.wall_ns.max(1) as f64)
 }
 
@@ -44,8 +44,7 @@ pub(crate) fn about_ranking(report: &RunReport) -> Option<String> {
             figures::percent(nameless)
         ));
     }
-    let taken = report.paths.iter().max_by_key(|path| path.length_ns());
-    let Some(taken) = taken else {
+    let Some(taken) = report.longest_path() else {
         return Some(format!("Ranked by waiting: {}.", without_path(report)));
     };
     if taken.tells_gains(report.wall_ns) {
@@ -97,7 +96,7 @@ fn about_small_gains(report: &RunReport, taken: &PathTaken) -> String {
 
 /// The code without whose holds the run would be much shorter, though threads waited little for them, and by how much.
 pub(crate) fn long_work(report: &RunReport) -> Option<(&Blamed, f64)> {
-    let taken = report.paths.iter().max_by_key(|path| path.length_ns())?;
+    let taken = report.longest_path()?;
     let is_known = report.ranked_by == RankedBy::Wait && taken.tells_gains(report.wall_ns);
     let holds = report.culprits.iter().filter(|of| of.kind == BlamedKind::Hold);
     let gains = holds.filter_map(|of| Some((of, of.gain_at_most_ns?)));
