@@ -93,6 +93,16 @@ fn the_path_meets_others_at_a_barrier() {
     }
 }
 
+/// Of holds for which no thread waited, of threads that wait for each other in two functions, and of a thread that
+/// waits until others are done, the record has a part alone.
+#[test]
+fn the_path_goes_through_phases() {
+    for mode in ["queue", "apart", "counts"] {
+        let report = check_with("phases", &[mode], 0);
+        assert_eq!(report["ranked_by"], "gain", "{mode}");
+    }
+}
+
 fn the_slowest_waited_for_the_compaction(spans: &Value) {
     let compact_of = |group: &str| {
         let parts = spans[group]["parts"].as_array().expect("parts");

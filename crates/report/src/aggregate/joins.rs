@@ -1,7 +1,7 @@
 //! Waits for other threads to end: which thread, and what it ran.
 
 use super::begun;
-use super::path::Logs;
+use super::logs::Logs;
 use super::stacks::Stacks;
 use crate::facts::{Facts, ThreadFacts};
 use crate::run::{Frame, Join};

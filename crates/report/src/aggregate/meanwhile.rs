@@ -6,7 +6,7 @@
 //! I2: so are the holds of one lock that one thread has at a time.
 
 use super::locks::Rows;
-use super::path::Logs;
+use super::logs::Logs;
 use super::waiting::{Waiting, times};
 use crate::run::{Kind, Lock};
 use std::collections::HashMap;

@@ -8,7 +8,7 @@
 //! The tests below; `tests/programs`: `blame_chain_of_futexes.c`.
 
 use super::locks::Rows;
-use super::path::Logs;
+use super::logs::Logs;
 use super::waiting::times;
 use crate::run::Lock;
 use uncontended_trace::reader::{LoggedRecord, ProcessRecord, ThreadRecord};

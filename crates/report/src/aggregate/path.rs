@@ -9,9 +9,11 @@ use super::blame::Sites;
 use super::chains::Delay;
 use super::joins::ran;
 use super::locks::Rows;
+use super::logs::Logs;
 use super::passes::is_passed;
 use super::rivals::Rivals;
 use super::stacks::Stacks;
+use super::unwaited::{Had, unwaited};
 use crate::code::line;
 use crate::path::{Held, History, Of, Replay, Step, Thread, Wait, What, parts, walk};
 use crate::run::{
@@ -20,7 +22,6 @@ use crate::run::{
 };
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use uncontended_trace::layout::logged;
 use uncontended_trace::reader::{LoggedRecord, ProcessRecord, Record, ThreadRecord};
 
 /// The figures of a process's threads, by their IDs.
@@ -89,13 +90,21 @@ pub(super) fn known(
             wait.free = 0; // Of several permits, it is not known for how long there was one.
         }
     }
+    let end = |thread: &ThreadRecord| Some(thread.end_ticks).filter(|&end| end != 0);
+    let ends = image.threads.iter().map(|thread| end(thread).map(|end| logs.ns(end)));
+    history.add_countdowns(&ends.collect::<Vec<_>>());
     let mut codes = HashMap::new();
     add_delays(&mut history, delays, &mut codes, logs);
-    let held = Holds { logs, rows }.add(&mut history, &mut codes, (sites, stacks));
+    let holds = Holds { logs, rows };
+    let mut held = holds.add(&mut history, &mut codes, (sites, stacks));
     let last = last.map(|last| history.before_told(last));
     let mut alone = history.clone();
     alone.count_barging_of_others(&held);
     history.add_barging(held.clone());
+    for hold in unwaited(&holds.had(&held, &codes, (sites, stacks)), &held) {
+        alone.threads[hold.thread].holds.push((hold.code, hold.began, hold.ended));
+        held.push(hold);
+    }
     let steps = last.map(|last| walk(&history, 0, last)).unwrap_or_default();
     let mainly = mainly((record, image), &steps, stacks);
     let images = record.processes.iter().filter(|other| other.pid == image.pid);
@@ -132,156 +141,6 @@ fn add_delays(
         let code = *codes.entry((BlamedKind::Wake, line.clone())).or_insert(fresh);
         let (from, to) = (logs.ns(at.0), logs.ns(at.1));
         history.threads[*thread].holds.push((code, from, to));
-    }
-}
-
-/// The logs of a process's threads.
-pub(super) struct Logs<'a> {
-    record: &'a Record<'a>,
-    image: &'a ProcessRecord,
-    /// Threads by their numbers and those of their cells.
-    threads: HashMap<u32, usize>,
-    /// Rows by the numbers of their locks.
-    locks: HashMap<u32, usize>,
-    /// The ends of the threads of each handle, in the order of time, with the threads' numbers.
-    ends: HashMap<u64, Vec<(u64, usize)>>,
-    /// The handles of all threads, and their numbers in the kernel.
-    known: (HashSet<u64>, HashSet<u32>),
-}
-
-impl<'a> Logs<'a> {
-    /// The rows have these units.
-    pub(super) fn new(record: &'a Record<'a>, image: &'a ProcessRecord, units: &[u32]) -> Self {
-        let mut threads = HashMap::new();
-        let mut ends: HashMap<u64, Vec<(u64, usize)>> = HashMap::new();
-        for (number, thread) in image.threads.iter().enumerate() {
-            if thread.end_ticks != 0 {
-                ends.entry(thread.handle).or_default().push((thread.end_ticks, number));
-            }
-            threads.insert(thread.unit, number);
-            threads.extend(thread.cells.iter().map(|cell| (cell.number(), number)));
-        }
-        let locks = units.iter().enumerate().map(|(row, &unit)| (unit, row)).collect();
-        ends.values_mut().for_each(|of_handle| of_handle.sort_unstable());
-        let of_all = image.threads.iter();
-        let known = of_all.map(|thread| (thread.handle, thread.tid)).unzip();
-        Logs { record, image, threads, locks, ends, known }
-    }
-
-    /// The row of the lock with this number.
-    pub(super) fn row(&self, lock: u32) -> Option<usize> {
-        self.locks.get(&lock).copied()
-    }
-
-    fn ns(&self, ticks: u64) -> u64 {
-        self.record.ns_at(ticks)
-    }
-
-    fn span_ns(&self, ticks: u64) -> u64 {
-        self.record.ns(ticks)
-    }
-
-    /// From when on all waits of a thread are known.
-    fn known_from(&self, thread: &ThreadRecord) -> u64 {
-        let first = thread.log.entries.first().filter(|_| thread.log.lost > 0);
-        first.map_or(0, |first| self.ns(first.ended))
-    }
-
-    /// Whether a wait was for the end of a thread that is not in the record.
-    pub(super) fn is_for_unseen(&self, wait: &LoggedRecord) -> bool {
-        let (handles, tids) = &self.known;
-        let is_known = match wait.by {
-            0 => handles.contains(&wait.joined),
-            tid => tids.contains(&tid),
-        };
-        wait.what == logged::JOIN && wait.joined != 0 && !is_known
-    }
-
-    /// The thread whose end a wait was for, and when it ended. Handles are used again: if it had ended before, it is
-    /// taken to be the last one.
-    pub(super) fn ended(&self, wait: &LoggedRecord) -> Option<(usize, u64)> {
-        let of_handle = self.ends.get(&wait.joined).filter(|_| wait.joined != 0)?;
-        let before = of_handle.partition_point(|&(end, _)| end <= wait.ended);
-        let &(end, number) = of_handle.get(before.checked_sub(1)?)?;
-        let is_it = wait.by == 0 || wait.by == self.image.threads[number].tid;
-        is_it.then_some((number, end))
-    }
-
-    /// Whether this was no wait: the thread had ended before, and only had to be cleared away.
-    pub(super) fn is_over(&self, wait: &LoggedRecord) -> bool {
-        wait.what == logged::JOIN && self.ended(wait).is_some_and(|(_, end)| end < wait.began)
-    }
-
-    /// The thread that ended a wait, and when, in ticks.
-    pub(super) fn by(&self, wait: &LoggedRecord) -> Option<(usize, u64)> {
-        if wait.what == logged::JOIN {
-            return self.ended(wait);
-        }
-        let is_inside = wait.by != 0 && (wait.began..=wait.ended).contains(&wait.by_at);
-        let thread = self.threads.get(&wait.by).filter(|_| is_inside)?;
-        Some((*thread, wait.by_at))
-    }
-
-    /// The threads that a thread joined after their ends: when, which, and when they had ended.
-    fn joined_after(&self, thread: &ThreadRecord) -> Vec<(u64, usize, u64)> {
-        let over = thread.log.waits().filter(|wait| self.is_over(wait));
-        let ended = over.filter_map(|wait| Some((wait.ended, self.ended(wait)?)));
-        ended.map(|(at, (by, end))| (self.ns(at), by, self.ns(end))).collect()
-    }
-
-    /// Adds the threads that were joined and are not in the record: all that is known of each is that it ran while
-    /// another thread waited for its end.
-    fn add_unseen(&self, history: &mut History) {
-        for (joiner, thread) in self.image.threads.iter().enumerate() {
-            for join in thread.log.waits().filter(|wait| self.is_for_unseen(wait)) {
-                let (start, end) = (self.ns(join.began), self.ns(join.ended));
-                let fresh = history.threads.len();
-                let mut waits = history.threads[joiner].waits.iter_mut();
-                let Some(wait) = waits.find(|wait| wait.began == start) else { continue };
-                wait.by = Some((fresh, end));
-                history.threads.push(Thread { start, ..Thread::default() });
-            }
-        }
-    }
-
-    /// The waits of a thread. Those that continue an earlier one, in the same place and straight after its return, are
-    /// one wait with it: what ended the earlier one changed nothing.
-    pub(super) fn whole_waits(&self, thread: &ThreadRecord) -> Vec<LoggedRecord> {
-        /// What the thread did in between took at most this part of the whole.
-        const STRAIGHT: u64 = 20;
-        let mut waits: Vec<LoggedRecord> = Vec::new();
-        for &(mut wait) in thread.log.waits().filter(|wait| !self.is_over(wait)) {
-            let is_it = |before: &LoggedRecord| {
-                let whole = wait.ended.saturating_sub(before.began);
-                let is_straight = u64::from(wait.between) <= whole / STRAIGHT;
-                (before.lock, before.stack) == (wait.lock, wait.stack) && is_straight
-            };
-            let before = waits.iter().rposition(|before| before.lock == wait.lock);
-            let before = before.filter(|&at| wait.what == logged::CONTINUED && is_it(&waits[at]));
-            if let Some(before) = before {
-                // What is in between is the return to the mutex.
-                wait.began = waits[before].began;
-                waits.truncate(before);
-            }
-            waits.push(wait);
-        }
-        waits
-    }
-
-    /// The waits of a thread that do not overlap an earlier one.
-    fn waits(&self, thread: &ThreadRecord) -> Vec<Wait> {
-        let mut waits: Vec<Wait> = Vec::new();
-        for wait in self.whole_waits(thread) {
-            let (began, ended) = (self.ns(wait.began), self.ns(wait.ended));
-            let by = self.by(&wait).map(|(thread, at)| (thread, self.ns(at)));
-            let lock = self.locks.get(&wait.lock).copied();
-            if began < ended && waits.last().is_none_or(|last| last.ended <= began) {
-                let (free, by_stack) = (self.span_ns(wait.free), wait.by_stack);
-                let (excludes, meets) = (false, false);
-                waits.push(Wait { began, ended, lock, by, by_stack, free, excludes, meets });
-            }
-        }
-        waits
     }
 }
 
@@ -322,8 +181,8 @@ impl Holds<'_> {
                 let code = code_of(BlamedKind::Hold, hold.stack);
                 let (began, ended) = (ns(hold.began), ns(hold.ended));
                 holds.push((number, (code, began, ended)));
-                let lock = self.logs.locks.get(&hold.lock).filter(|&&row| self.is_exclusive(row));
-                held.extend(lock.map(|&lock| Held { lock, thread: number, code, began, ended }));
+                let lock = self.logs.row(hold.lock).filter(|&row| self.is_exclusive(row));
+                held.extend(lock.map(|lock| Held { lock, thread: number, code, began, ended }));
             }
             for wait in history.threads[number].waits.iter() {
                 let Some((by, at)) = passed(wait) else { continue };
@@ -344,13 +203,39 @@ impl Holds<'_> {
         held
     }
 
+    /// The waits after which a thread had one of the locks of `held`.
+    fn had(
+        &self,
+        held: &[Held],
+        codes: &HashMap<Code, usize>,
+        (sites, stacks): (&Sites, &mut Stacks<'_>),
+    ) -> Vec<Had> {
+        let locks: HashSet<usize> = held.iter().map(|hold| hold.lock).collect();
+        let ns = |ticks| self.logs.ns(ticks);
+        let mut all = Vec::new();
+        for (thread, record) in self.logs.image.threads.iter().enumerate() {
+            let waits = self.logs.whole_waits(record);
+            let mut next = u64::MAX;
+            for wait in waits.iter().rev() {
+                if let Some(lock) = self.logs.row(wait.lock).filter(|lock| locks.contains(lock)) {
+                    let line = sites.line(BlamedKind::Hold, wait.stack, stacks);
+                    let code = codes.get(&(BlamedKind::Hold, line)).filter(|_| wait.by != 0);
+                    let at = ns(wait.ended);
+                    all.extend(code.map(|&code| Had { lock, thread, code, at, next }));
+                }
+                next = ns(wait.began);
+            }
+        }
+        all
+    }
+
     fn is_exclusive(&self, row: usize) -> bool {
         let kind = self.rows.locks.get(row).map(|lock| lock.kind);
         matches!(kind, Some(Kind::Mutex | Kind::Spin | Kind::Annotated))
     }
 
     fn row(&self, entry: &LoggedRecord) -> Option<&Lock> {
-        self.rows.locks.get(*self.logs.locks.get(&entry.lock)?)
+        self.rows.locks.get(self.logs.row(entry.lock)?)
     }
 
     fn is_to_blame(&self, entry: &LoggedRecord) -> bool {

@@ -5,7 +5,7 @@
 //! and those of at least 20,000 ticks. Locks have the numbers of [`super::report`].
 
 use super::joined::Joined;
-use super::path::Logs;
+use super::logs::Logs;
 use super::stacks::Stacks;
 use super::{Symbols, locks};
 use crate::code::Skipped;

@@ -16,6 +16,7 @@
 //! The tests of both files; `tests/programs`: `path.c`.
 
 mod barging;
+mod countdowns;
 mod replay;
 #[cfg(test)]
 mod tests;
@@ -66,6 +67,13 @@ pub(crate) struct Wait {
     /// Whether it was for the last of several threads that wait for each other, as at a barrier: that one would have
     /// waited for this one, too.
     pub(crate) meets: bool,
+}
+
+impl Wait {
+    /// Whether it was for what another thread was to do, and not for a lock, or its end.
+    fn is_paced(&self) -> bool {
+        !self.excludes && self.lock.is_some() && self.by.is_some()
+    }
 }
 
 /// What the path does in a step.
@@ -170,9 +178,21 @@ impl History {
     pub(crate) fn before_told(&self, (thread, until): (usize, u64)) -> (usize, u64) {
         let waits = self.threads.get(thread).map_or(&[][..], |of| &of.waits);
         let from = until - until.saturating_sub(self.from) / TOLD;
-        let is_told = |wait: &&Wait| wait.lock.is_none() && wait.by.is_some() && wait.began >= from;
+        let has_own_pace = |(by, at): (usize, u64)| !self.keeps_pace(by, at);
+        let is_told = |wait: &&Wait| {
+            wait.lock.is_none() && wait.by.is_some_and(has_own_pace) && wait.began >= from
+        };
         let told = waits.iter().rev().take_while(is_told).last();
         (thread, told.map_or(until, |first| first.began.min(until)))
+    }
+
+    /// Whether a thread that ended at `end` had waited for what others did, in the later half of its life: it ended
+    /// when it had done what they gave it.
+    fn keeps_pace(&self, thread: usize, end: u64) -> bool {
+        let Some(of) = self.threads.get(thread) else { return false };
+        let half = of.start.midpoint(end);
+        let mut paced = of.waits.iter().rev().filter(|wait| wait.is_paced());
+        paced.next().is_some_and(|wait| wait.ended >= half)
     }
 
     /// Moves the ends of waits for these locks back to when the waiter might have had the lock: where a lock was

@@ -86,15 +86,21 @@ pub(crate) struct Replay {
 
 impl Replay {
     /// Of this history, up to the end of the run in a thread. `holds` are those of locks that one thread has at a time.
-    pub(crate) fn new(history: &History, holds: &[Held], (last, until): (usize, u64)) -> Replay {
+    pub(crate) fn new<'h>(
+        history: &'h History,
+        holds: &'h [Held],
+        (last, until): (usize, u64),
+    ) -> Replay {
         let mut lists = Lists {
             history,
             threads: history.threads.iter().map(|_| Vec::new()).collect(),
             places: 0,
             held: HashMap::new(),
+            holds: HashMap::new(),
             gaps: gaps(holds),
         };
         for hold in holds {
+            lists.holds.entry(hold.thread).or_default().push(hold);
             lists.held.entry((hold.lock, hold.thread)).or_default().push((hold.began, hold.ended));
         }
         lists.held.values_mut().for_each(|of| of.sort_unstable());
@@ -156,6 +162,8 @@ struct Lists<'h> {
     places: usize,
     /// The holds that are yet to be taken, by lock and thread: from when and to when.
     held: HashMap<(usize, usize), Vec<(u64, u64)>>,
+    /// All holds, by thread.
+    holds: HashMap<usize, Vec<&'h Held>>,
     /// When each lock was free between two holds.
     gaps: HashMap<usize, Vec<(u64, u64)>>,
 }
@@ -210,11 +218,23 @@ impl Lists<'_> {
         let Some((by, at)) = wait.by.filter(|&(_, at)| at <= wait.ended) else { return };
         let late = wait.ended - at;
         self.after(number, (by, at), (wait.began, wait.ended), late, wait.lock);
-        // Just before the last one continues.
-        if let Some(before) = at.checked_sub(1).filter(|&before| wait.meets && wait.began <= before)
-        {
+        if wait.meets && wait.began < at {
+            let before = self.before_locks(by, at - 1);
             self.after(by, (number, wait.began), (before, before), 0, None);
         }
+    }
+
+    /// When a thread asked for the locks that it had at a time; the time, if it had none.
+    fn before_locks(&self, number: usize, at: u64) -> u64 {
+        let asked = |hold: &Held| {
+            let waits = &self.history.threads[number].waits;
+            let after = waits.partition_point(|wait| wait.ended + SAME_NS < hold.began);
+            let wait = waits.get(after).filter(|wait| wait.lock == Some(hold.lock));
+            wait.map_or(hold.began, |wait| wait.began.min(hold.began))
+        };
+        let had = self.holds.get(&number).into_iter().flatten();
+        let had = had.filter(|hold| (hold.began..hold.ended).contains(&at));
+        had.map(|hold| asked(hold)).min().unwrap_or(at)
     }
 
     /// A wait for a lock, and the hold after it if that is known.

@@ -245,6 +245,19 @@ fn a_thread_that_was_told_to_end_does_not_set_the_length() {
     assert_eq!(history.before_told((0, 120)), (0, 120), "it did not end soon");
 }
 
+/// The same, where the last one had waited for the main thread until a moment before.
+#[test]
+fn a_thread_that_did_what_it_was_given_was_not_told_to_end() {
+    let paced = Wait { ended: 60, lock: Some(0), by: Some((0, 60)), ..join(50, 60, 0) };
+    let worker = Thread { creator: Some(0), waits: vec![paced], ..Thread::default() };
+    let main = Thread { waits: vec![join(97, 99, 1)], ..Thread::default() };
+    let mut history = History { from: 0, threads: vec![main, worker] };
+    assert_eq!(history.before_told((0, 100)), (0, 100));
+    let early = &mut history.threads[1].waits[0];
+    (early.began, early.ended, early.by) = (5, 10, Some((0, 10)));
+    assert_eq!(history.before_told((0, 100)), (0, 97), "it began when it was told to, no more");
+}
+
 #[test]
 fn what_comes_late_after_a_release_is_the_locks_handover() {
     let hold = Thread { creator: Some(1), holds: vec![(0, 0, 40)], ..Thread::default() };
@@ -483,6 +496,19 @@ fn the_last_one_at_a_barrier_waits_for_the_others() {
     assert!((15..=18).contains(&gain_of(&history)), "{}", gain_of(&history));
     history.threads[1].waits.iter_mut().for_each(|wait| wait.meets = false);
     assert_eq!(gain_of(&history), 90, "as for a condition: it may signal whenever it comes");
+}
+
+/// The last one at a barrier that is made of a condition has its mutex. In a replay, it comes before the other one.
+#[test]
+fn the_last_one_at_a_barrier_waits_for_the_others_without_its_locks() {
+    let held = |thread, code, began, ended| Held { lock: 1, thread, code, began, ended };
+    let last = Thread { holds: vec![(0, 0, 30), (7, 30, 32)], ..Thread::default() };
+    let (lock, by) = (Some(0), Some((0, 31)));
+    let meets = Wait { began: 27, ended: 31, lock, by, meets: true, ..join(27, 31, 0) };
+    let other = Thread { waits: vec![meets], holds: vec![(7, 25, 27)], ..Thread::default() };
+    let history = History { from: 0, threads: vec![last, other] };
+    let holds = [held(1, 7, 25, 27), held(0, 7, 30, 32)];
+    assert_eq!(gain(&history, &holds, (0, 40), &Of::Code(0)), 3);
 }
 
 /// The main thread joins a worker, and then another one that had ended long before: that one was not told to end.
