@@ -20,6 +20,7 @@ mod locks;
 mod meanwhile;
 mod meetings;
 mod nature;
+mod once;
 mod order;
 mod outside;
 mod passes;
@@ -207,6 +208,7 @@ fn parts(
     let wall_ns = facts.wall_ns;
     let mut rows = locks::rows(record, image, wall_ns, (sites, joined), stacks);
     let logs = Logs::new(record, image, &rows.units);
+    once::count_contended(&mut rows, image, &logs);
     let meanwhile = Meanwhile::new(image, &logs, &rows);
     let passes = passes::passes(image, &logs, &rows);
     let delays = chains::follow((record, image), (&meanwhile, &passes), &mut rows, sites, stacks);
