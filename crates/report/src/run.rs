@@ -23,7 +23,7 @@ pub use coverage::{
     Coverage, Degraded, FutexSite, NotRecording, StillRunning, Summed, SymbolsMismatch,
 };
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
-pub use ends::{Head, Hung, TimedOut, Unfinished};
+pub use ends::{Head, Herd, Hung, Left, TimedOut, Unfinished};
 pub use join::Join;
 pub use seen::{AttachedTo, Clock, Holds, Source};
 pub use spans::{SpanGroup, SpanKind, SpanPart, Spans};
@@ -253,6 +253,12 @@ pub struct Lock {
     /// How often a waiter got it because its holder had died with it (robust mutexes); at most 255 a thread.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub owner_died: u64,
+    /// The thread that had it when it ended, if others waited for it after that and none has had it since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Left>,
+    /// Its wakeups that woke several threads at once, some of them for nothing (conditions).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub herd: Option<Herd>,
     /// Threads that took it.
     pub threads: u32,
     /// Threads that waited for it.

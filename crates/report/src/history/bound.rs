@@ -201,6 +201,8 @@ fn sum_of_locks(pid: u32, locks: Vec<&Lock>) -> Lock {
         try_failed: row.try_failed,
         timed_out: row.timed_out,
         owner_died: row.locks.iter().fold(0, |sum, lock| sum + lock.owner_died),
+        left: None,
+        herd: None,
         threads: row.locks.iter().map(|lock| lock.threads).max().unwrap_or(0),
         waiters: row.locks.iter().map(|lock| lock.waiters).max().unwrap_or(0),
         owner_changes: row.owner_changes,

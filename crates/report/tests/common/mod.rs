@@ -115,6 +115,8 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         shared: false,
         processes: vec![],
         owner_died: 0,
+        left: None,
+        herd: None,
         summed: None,
     }
 }
