@@ -49,6 +49,9 @@ pub struct RunReport {
     pub signal: Option<i32>,
     /// From the start of the program to its end; of processes that were attached to, the time that they were watched.
     pub wall_ns: u64,
+    /// The CPUs that it could use when it started; none if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
     /// Whether the program is still running, and this is what was recorded so far; `exit_status` is 0 then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub so_far: bool,

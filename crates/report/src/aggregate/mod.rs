@@ -155,6 +155,7 @@ pub fn report(
         exit_status: facts.exit_status,
         signal: facts.signal,
         wall_ns: facts.wall_ns,
+        cpus: facts.cpus,
         so_far: facts.so_far,
         source: if record.from_kernel { Source::Kernel } else { Source::Preload },
         attached: facts.seen.and_then(attached),

@@ -112,6 +112,7 @@ fn lists(report: &RunReport, keep: usize) -> RunReport {
         exit_status: report.exit_status,
         signal: report.signal,
         wall_ns: report.wall_ns,
+        cpus: report.cpus,
         so_far: report.so_far,
         source: report.source,
         attached: report.attached.clone(),

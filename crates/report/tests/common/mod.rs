@@ -18,6 +18,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
         exit_status: 0,
         signal: None,
         wall_ns: 4_213 * MS,
+        cpus: None,
         so_far: false,
         load: None,
         clock: Clock { source: "tsc".to_owned(), step_ns: 0.4762 },
