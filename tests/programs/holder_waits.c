@@ -1,5 +1,6 @@
 /* A thread holds a mutex while it waits for something else, for ROUNDS times; two others wait for the mutex meanwhile. What
- * it waits for is the argument: `condition`, `reader`, `join`, `semaphore`, `barrier`; with `work` it works instead. */
+ * it waits for is the argument: `condition`, `reader`, `join`, `semaphore`, `barrier`, or `deadline`, a condition that changes
+ * without a signal; with `work` it works instead. */
 #include "truth.h"
 
 enum { ROUNDS = 6, WAIT_MS = 30, WAITERS = 2 };
@@ -28,7 +29,7 @@ static void *ends(void *unused) {
     nap_ms(WAIT_MS);
     pthread_mutex_lock(&inner);
     has_changed = 1;
-    pthread_cond_signal(&changed);
+    if (!is("deadline")) pthread_cond_signal(&changed);
     pthread_mutex_unlock(&inner);
     sem_post(&posted);
     if (is("reader")) pthread_rwlock_unlock(&table);
@@ -44,6 +45,17 @@ NOINLINE static void wait_inside(pthread_t other) {
     if (is("condition")) {
         pthread_mutex_lock(&inner);
         while (!has_changed) pthread_cond_wait(&changed, &inner);
+        pthread_mutex_unlock(&inner);
+    } else if (is("deadline")) {
+        pthread_mutex_lock(&inner);
+        while (!has_changed) {
+            struct timespec until;
+            clock_gettime(CLOCK_REALTIME, &until);
+            const int64_t ns = until.tv_nsec + WAIT_MS * MS / 4;
+            until.tv_sec += ns / 1000000000;
+            until.tv_nsec = ns % 1000000000;
+            pthread_cond_timedwait(&changed, &inner, &until);
+        }
         pthread_mutex_unlock(&inner);
     } else if (is("reader")) {
         pthread_rwlock_rdlock(&table);

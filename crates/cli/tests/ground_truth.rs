@@ -8,6 +8,8 @@
 mod division;
 #[path = "ground_truth/findings.rs"]
 mod findings;
+#[path = "ground_truth/handlers.rs"]
+mod handlers;
 #[path = "ground_truth/helpers.rs"]
 mod helpers;
 #[path = "ground_truth/lock_order.rs"]

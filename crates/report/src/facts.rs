@@ -41,6 +41,9 @@ pub struct Facts {
     /// Programs that were sampled without the record mapped.
     #[serde(default)]
     pub unrecorded: Vec<Unrecorded>,
+    /// The CPUs that it may use from its start on, if that is known.
+    #[serde(default)]
+    pub cpus: Option<u32>,
     /// Added cost of one observed uncontended lock and unlock.
     pub cost_ns_per_pair: Option<f64>,
     /// Why the program could not be observed, if its file shows that.

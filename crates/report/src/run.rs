@@ -23,7 +23,7 @@ pub use coverage::{
     Coverage, Degraded, FutexSite, NotRecording, StillRunning, Summed, SymbolsMismatch,
 };
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
-pub use ends::{Head, Hung, TimedOut, Unfinished};
+pub use ends::{Head, Herd, Hung, Left, TimedOut, Unfinished};
 pub use join::Join;
 pub use seen::{AttachedTo, Clock, Holds, Source};
 pub use spans::{SpanGroup, SpanKind, SpanPart, Spans};
@@ -49,6 +49,9 @@ pub struct RunReport {
     pub signal: Option<i32>,
     /// From the start of the program to its end; of processes that were attached to, the time that they were watched.
     pub wall_ns: u64,
+    /// The CPUs that it could use when it started; none if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
     /// Whether the program is still running, and this is what was recorded so far; `exit_status` is 0 then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub so_far: bool,
@@ -253,6 +256,12 @@ pub struct Lock {
     /// How often a waiter got it because its holder had died with it (robust mutexes); at most 255 a thread.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub owner_died: u64,
+    /// The thread that had it when it ended, if others waited for it after that and none has had it since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Left>,
+    /// Its wakeups that woke several threads at once, some of them for nothing (conditions).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub herd: Option<Herd>,
     /// Threads that took it.
     pub threads: u32,
     /// Threads that waited for it.

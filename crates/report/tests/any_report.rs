@@ -190,6 +190,8 @@ impl Dice {
             held_by: (0..self.below(4)).map(|_| self.blamed()).collect(),
             holders_waited: self.maybe(Dice::holders_waited),
             keeper: self.maybe(Dice::keeper),
+            left: self.maybe(|random| Left { tid: random.next() as u32, wait_ns: random.number() }),
+            herd: self.maybe(Dice::herd),
             unfinished: self.maybe(Dice::unfinished),
             hung_behind: self.maybe(Dice::head),
             ended_by: (0..self.below(4)).map(|_| self.blamed()).collect(),
@@ -206,6 +208,15 @@ impl Dice {
             ns: self.number(),
             tid: self.maybe(|random| random.next() as u32),
             cause: self.maybe(|random| causes[random.below(4) as usize]),
+        }
+    }
+
+    fn herd(&mut self) -> Herd {
+        Herd {
+            wakeups: self.number(),
+            for_nothing: self.number(),
+            wait_ns: self.number(),
+            mutex: self.maybe(Dice::number),
         }
     }
 

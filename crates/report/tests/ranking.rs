@@ -66,6 +66,21 @@ fn what_is_not_known_of_the_length_has_its_reason() {
     assert!(woken.contains("100 k times, one thread's wakeup of another"), "{woken}");
 }
 
+/// What threads run takes its time on the CPUs that there are, whether they wait or not.
+#[test]
+fn a_gain_is_said_to_be_bounded_by_the_cpus() {
+    let of_cpus = |cpus, gain_ns| {
+        let mut report = RunReport { cpus, ranked_by: RankedBy::Gain, ..of(path(), Some(gain_ns)) };
+        report.processes[0].threads = (1..=6).map(|tid| thread(tid, "worker")).collect();
+        render(&report, &Options { width: 2_000, ..Options::default() })
+    };
+    let words = "What the threads ran takes 5.70 s at least on 2 CPUs: a gain above 43.0 % needs them to run less, too.";
+    assert!(of_cpus(Some(2), 4_300 * MS + 1).contains(words));
+    for (cpus, gain_ns) in [(Some(2), 4_300 * MS), (Some(3), 4_301 * MS), (None, 9_000 * MS)] {
+        assert!(!of_cpus(cpus, gain_ns).contains("What the threads ran"), "{cpus:?}");
+    }
+}
+
 /// A thread that slept set the run's length: for what, is not known. Its holds are not in this lock.
 #[test]
 fn a_lock_that_is_not_on_the_path_is_said_to_be_that() {

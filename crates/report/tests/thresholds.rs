@@ -376,3 +376,63 @@ fn a_writer_that_readers_keep_out() {
     };
     assert!(short(10 * MS) && !short(10 * MS - 1));
 }
+
+#[test]
+fn threads_woken_for_nothing() {
+    let mut row = lock(1, Kind::Condition, "work");
+    row.class = Class::Queue;
+    row.wait_ns = figures(200, 3_000 * MS, 20 * US, 90 * US);
+    row.herd = Some(Herd { wakeups: 200, for_nothing: 100, wait_ns: 100 * MS, mutex: Some(2) });
+    fn herd(row: &mut Lock) -> &mut Herd {
+        row.herd.as_mut().unwrap()
+    }
+    let words = "100 of 200 wakeups were for nothing: they woke several threads";
+    ends_with(
+        &row,
+        words,
+        &[
+            |row| herd(row).for_nothing = 99,
+            |row| herd(row).wakeups = 201,
+            |row| herd(row).wait_ns = 100 * MS - 1,
+            |row| row.herd = None,
+        ],
+    );
+    let evidence = [
+        ("wakeups", 200.0),
+        ("for_nothing", 100.0),
+        ("mutex_wait_ns", 100e6),
+        ("mutex_wait_per_wall", 0.05),
+    ];
+    rests_on(&row, words, &evidence);
+    // Of many threads, half a one waits on average.
+    let threads: Vec<Thread> = (1..100).map(|tid| ran(tid, 0, 0)).collect();
+    for (wait_ns, is_said) in [(1_000 * MS, true), (1_000 * MS - 1, false)] {
+        herd(&mut row).wait_ns = wait_ns;
+        assert_eq!(any_says(&of_run(WALL_NS, &[row.clone()], &threads), words), is_said);
+    }
+    // The logs have the newest half of the waits.
+    let row = Lock { wait_ns: figures(400, 3_000 * MS, 20 * US, 90 * US), ..row };
+    let half = Lock { herd: row.herd.map(|herd| Herd { wait_ns: 50 * MS, ..herd }), ..row };
+    assert!(says(
+        &half,
+        "after waiting 100 ms for the mutex #2 (5.00 % of the threads' time): if any one"
+    ));
+    assert!(says(
+        &Lock { ended_by: vec![blamed("tell", MS, 0.5)], ..half },
+        "for nothing, most by tell"
+    ));
+}
+
+/// Waits that time out for a lock whose owner has ended.
+#[test]
+fn an_owner_that_has_ended() {
+    let mut row = contended(&[60 * MS; 4], &[], &[]);
+    row.timed_out = Some(TimedOut { count: 4, total: 240 * MS, max: 60 * MS });
+    row.held_by = vec![blamed("take", 240 * MS, 1.0)];
+    row.left = Some(Left { tid: 7, wait_ns: 120 * MS });
+    let words = "thread 7 had taken it, in take sort.c:3301, and had ended without a release: let no thread or process end";
+    ends_with(&row, words, &[|row| row.left = Some(Left { tid: 7, wait_ns: 120 * MS - 1 })]);
+    assert!(!says(&row, "timeouts are shorter"));
+    row.left = None;
+    assert!(says(&row, "their timeouts are shorter than the wait for the lock"));
+}

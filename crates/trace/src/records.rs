@@ -4,6 +4,7 @@
 //! [`crate::reader`] makes them from bytes. They are the record's own words: ticks, and numbers of stacks.
 
 use crate::layout::{Unit, cause, kind, logged};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// One program image.
@@ -168,6 +169,20 @@ impl LogRecord {
     /// The waits.
     pub fn waits(&self) -> impl Iterator<Item = &LoggedRecord> {
         self.entries.iter().filter(|entry| !matches!(entry.what, logged::HOLD | logged::SPAN))
+    }
+
+    /// The parts of waits, in ticks, that lie within a wait that ended later: those of signal handlers, which ran
+    /// while their thread waited.
+    pub fn nested(&self) -> Vec<(&LoggedRecord, u64)> {
+        let mut waits: Vec<&LoggedRecord> = self.waits().collect();
+        waits.sort_by_key(|wait| (Reverse(wait.ended), wait.began));
+        let (mut nested, mut cover) = (Vec::new(), u64::MAX);
+        for wait in waits {
+            let ticks = wait.ended.saturating_sub(wait.began.max(cover));
+            nested.extend((ticks > 0).then_some((wait, ticks)));
+            cover = cover.min(wait.began);
+        }
+        nested
     }
 
     /// The holds: those for which others waited, and long ones.
@@ -399,4 +414,33 @@ pub struct FileRecord {
     pub modified_ns: u64,
     /// Its inode.
     pub inode: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_within_a_longer_wait_is_nested_once() {
+        let of =
+            |what, began, ended| LoggedRecord { what, began, ended, ..LoggedRecord::default() };
+        let wait = |began, ended| of(logged::WAIT, began, ended);
+        // A handler waits twice within a wait, and is interrupted by another one; clocks differ at the end of a wait.
+        let entries = vec![
+            wait(0, 10),
+            wait(20, 30),
+            wait(45, 50),
+            of(logged::HOLD, 40, 60),
+            wait(40, 60),
+            wait(15, 90),
+            wait(89, 95),
+        ];
+        let log = LogRecord { lost: 0, entries };
+        let nested = log.nested();
+        let nested = nested.iter().map(|(wait, ticks)| (wait.began, wait.ended, *ticks));
+        assert_eq!(
+            nested.collect::<Vec<_>>(),
+            [(15, 90, 1), (40, 60, 20), (45, 50, 5), (20, 30, 10)]
+        );
+    }
 }

@@ -25,6 +25,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use uncontended_attach::Seen;
 use uncontended_decide::Failure;
 use uncontended_report::facts::Facts;
+use uncontended_sys::affinity;
 use uncontended_sys::process::{self, Child, Image};
 use uncontended_sys::signals::Signals;
 
@@ -130,6 +131,7 @@ impl Run<'_> {
             other_users: threads.of_other_users(),
             unrecorded: threads.unrecorded(),
             threads: threads.facts(),
+            cpus: affinity::allowed().ok().and_then(|cpus| u32::try_from(cpus.len()).ok()),
             cost_ns_per_pair,
             skip_frames: plan.view.skip_frames.clone(),
             openmp_unseen: watches.openmp_unseen,

@@ -17,6 +17,7 @@ fn a_holder_that_waits_is_not_told_to_do_less() {
         ("join", "another thread's end"),
         ("semaphore", "the semaphore #"),
         ("barrier", "the barrier #"),
+        ("deadline", "the condition #"),
         ("work", ""),
     ] {
         let report = check_with("holder_waits", &[mode], 0);
@@ -30,6 +31,10 @@ fn a_holder_that_waits_is_not_told_to_do_less() {
         } else {
             assert!(says(&format!("its holder itself waited, for {what}")), "{mode}: {texts:#?}");
             assert!(!is_of_work, "{mode}: {texts:#?}");
+            let is_by_deadline =
+                says("these waits end by their deadlines, and no wakeup ends them");
+            assert_eq!(is_by_deadline, mode == "deadline", "{texts:#?}");
+            assert_eq!(!says("that the culprits name"), mode == "deadline", "{texts:#?}");
         }
     }
 }
@@ -206,4 +211,29 @@ fn rare_hold() {
         assert!(parts[3] <= of("lived_ns") && parts[3] + parts[0] <= of("lived_ns"), "{thread:#}");
     }
     assert_eq!(ended.count(), threads.len(), "also the main thread: {threads:#?}");
+}
+
+/// Waking several threads for one job has a finding where it costs much.
+#[test]
+fn a_herd_is_told_from_threads_that_are_needed() {
+    for how in ["all", "one", "seldom", "meant"] {
+        let report = check_with("herd", &[how], 0);
+        let texts = texts(&report);
+        let is_said =
+            texts.iter().any(|text| text.contains("wakeups were for nothing, most by tell"));
+        assert_eq!(is_said, how == "all", "{how}: {texts:#?}");
+    }
+}
+
+/// Waits that time out since the holder has ended are not said to be too short.
+#[test]
+fn a_thread_that_ended_with_a_lock_is_named() {
+    for (how, words) in [
+        ("dead", "had taken it, in take_and_end dies_with_it.c:8, and had ended without a release"),
+        ("alive", "their timeouts are shorter than the wait for the lock"),
+    ] {
+        let report = check_with("dies_with_it", &[how], 0);
+        let texts = texts(&report);
+        assert!(texts.iter().any(|text| text.contains(words)), "{how}: {texts:#?}");
+    }
 }

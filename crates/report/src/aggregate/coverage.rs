@@ -2,7 +2,7 @@
 
 use super::scripts::scripts;
 use super::unnamed::unnamed;
-use super::{outside, sum, threads};
+use super::{once, outside, sum, threads};
 use crate::facts::{Facts, FutexFacts, Unrecorded};
 use crate::run::{Coverage, Degraded, NotRecording, Process, Summed, SymbolsMismatch};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -51,7 +51,8 @@ fn accounted(record: &Record<'_>, wall_ns: u64) -> Accounted {
         for thread in &image.threads {
             let still = threads::unfinished_ns(record, image, thread, wall_ns);
             let known = accounted.entry((image.pid, thread.tid)).or_default();
-            *known = sum([*known, record.ns(thread.waited), record.ns(thread.joined), still]);
+            let (waited, joined) = once::waited(thread);
+            *known = sum([*known, record.ns(waited), record.ns(joined), still]);
         }
     }
     accounted

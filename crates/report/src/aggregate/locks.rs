@@ -170,9 +170,10 @@ fn summed(lock: &LockRecord) -> Option<Summed> {
 fn site(
     of: [&[Frame]; 2],
     waited_in: &[WaitedIn],
-    is_sleepers: bool,
+    (kind, named): (Kind, Option<Like>),
     stacks: &Stacks<'_>,
 ) -> Option<Frame> {
+    let is_sleepers = named.is_some() && kind != Kind::Futex;
     let slept_in = waited_in.first().filter(|_| is_sleepers).and_then(|first| first.site.clone());
     slept_in.or_else(|| of.iter().find_map(|stack| stacks.skipped.site(stack)).cloned())
 }
@@ -250,7 +251,6 @@ impl Scale<'_> {
         let named = Nature::by_name(kind, waiter, &waited_in, stacks.skipped);
         let (of, by) = ((lock, kind, meaning), (waiter, named, sites));
         let (division, nature) = self.understood(of, cells, wait.total_ns(), by, stacks);
-        let is_sleepers = named.is_some() && kind != Kind::Futex;
         let lock = Lock {
             id: 0,
             kind,
@@ -265,7 +265,7 @@ impl Scale<'_> {
             holders_waited: None,
             keeper: None,
             ended_by: division.ended_by,
-            site: site([&created, &first_taken], &waited_in, is_sleepers, stacks),
+            site: site([&created, &first_taken], &waited_in, (kind, named), stacks),
             waited_in,
             address: format!("{:#x}", lock.address),
             variable: None,
@@ -277,6 +277,8 @@ impl Scale<'_> {
             try_failed: sum(|cell| cell.try_failed),
             timed_out: self.timed_out(cells),
             owner_died: sum(|cell| cell.inherited),
+            left: None,
+            herd: None,
             threads: takers(cells),
             waiters: sum(|cell| u64::from(cell.blocked > 0)),
             owner_changes: meaning.owner.then(|| sum(|cell| cell.owner_changes)),
@@ -285,8 +287,7 @@ impl Scale<'_> {
             wait_share: None,
             worst_wait,
             worst_idle: worst_idle(&idle, stacks).filter(|_| meaning.idle),
-            moments: self
-                .moments(meaning, [(Span::Wait, &wait), (Span::Idle, &idle), (Span::Hold, &hold)]),
+            moments: self.moments(meaning, [&wait, &idle, &hold]),
             wait_ns: wait.distribution(),
             idle_ns: idle.distribution().filter(|_| meaning.idle),
             idle_causes: (meaning.idle && idle.total_ns() > 0).then(|| self.idle_causes(cells)),
@@ -465,8 +466,9 @@ impl Scale<'_> {
     }
 
     /// The moments of the longest times. The record notes their ends and, of holds, the beginnings.
-    fn moments(self, meaning: Meaning, spans: [(Span, &Times<Note>); 3]) -> Vec<Moment> {
-        let known = spans.into_iter().filter(|(span, _)| match span {
+    fn moments(self, meaning: Meaning, times: [&Times<Note>; 3]) -> Vec<Moment> {
+        let spans = [Span::Wait, Span::Idle, Span::Hold].into_iter().zip(times);
+        let known = spans.filter(|(span, _)| match span {
             Span::Wait => true,
             Span::Idle => meaning.idle,
             Span::Hold => meaning.hold,

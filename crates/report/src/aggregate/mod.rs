@@ -11,16 +11,19 @@ mod classify;
 mod coverage;
 mod deadlocks;
 mod distribution;
+mod herd;
 mod holders;
 mod hung;
 mod joined;
 mod joins;
 mod keeper;
+mod left;
 mod locks;
 mod logs;
 mod meanwhile;
 mod meetings;
 mod nature;
+mod once;
 mod order;
 mod outside;
 mod passes;
@@ -154,6 +157,7 @@ pub fn report(
         exit_status: facts.exit_status,
         signal: facts.signal,
         wall_ns: facts.wall_ns,
+        cpus: facts.cpus,
         so_far: facts.so_far,
         source: if record.from_kernel { Source::Kernel } else { Source::Preload },
         attached: facts.seen.and_then(attached),
@@ -209,6 +213,9 @@ fn parts(
     let wall_ns = facts.wall_ns;
     let mut rows = locks::rows(record, image, wall_ns, (sites, joined), stacks);
     let logs = Logs::new(record, image, &rows.units);
+    once::count_contended(&mut rows, image, &logs);
+    herd::add(record, image, &logs, &mut rows);
+    left::add(record, image, &logs, &mut rows);
     let meanwhile = Meanwhile::new(image, &logs, &rows);
     let passes = passes::passes(image, &logs, &rows);
     let delays = chains::follow((record, image), (&meanwhile, &passes), &mut rows, sites, stacks);
@@ -282,6 +289,10 @@ fn number(processes: &mut [Process]) {
             lock.id = id;
             let on = lock.holders_waited.iter_mut().flat_map(|waited| &mut waited.on);
             on.filter_map(|on| on.lock.as_mut()).for_each(|place| *place += first);
+            lock.herd
+                .iter_mut()
+                .filter_map(|herd| herd.mutex.as_mut())
+                .for_each(|place| *place += first);
             lock.hung_behind.iter_mut().for_each(|head| head.lock += first);
         }
         first += process.locks.len() as u64;

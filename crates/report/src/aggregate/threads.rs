@@ -1,5 +1,6 @@
 //! The threads of a run: the observer's figures at their end, completed by the kernel's.
 
+use super::once;
 use super::stacks::Stacks;
 use crate::facts::{Facts, ThreadFacts};
 use crate::run::{Hung, Process, Thread};
@@ -29,6 +30,7 @@ pub(super) fn rows(
         let thread = threads.entry(seen.tid).or_insert_with(unsampled);
         complete(thread, record, seen, before(seen.tid));
         thread.lived_ns = lived_ns(record, image, seen, facts.wall_ns);
+        once::bound(thread);
         let unfinished_ns = unfinished_ns(record, image, seen, facts.wall_ns);
         thread.other_wait_ns = other_wait_ns(thread, unfinished_ns);
         thread.unfinished_wait_ns = Some(unfinished_ns).filter(|&ns| ns > 0);
@@ -131,15 +133,16 @@ pub(super) fn set_contended(
     }
     for thread in threads.iter_mut().filter(|thread| thread.wait_ns.is_some()) {
         let ticks = of.get(&thread.tid).copied().unwrap_or(0);
-        thread.contention_wait_ns = Some(record.ns(ticks));
+        thread.contention_wait_ns = Some(record.ns(ticks)).min(thread.wait_ns);
     }
 }
 
 /// Figures only grow, so the greater of two samples is the later.
 fn complete(thread: &mut Thread, record: &Record<'_>, seen: &ThreadRecord, before: Used) {
-    thread.wait_ns = Some(record.ns(seen.waited));
+    let (waited, joined) = once::waited(seen);
+    thread.wait_ns = Some(record.ns(waited));
     thread.blocked = Some(seen.blocked);
-    thread.joined_ns = Some(record.ns(seen.joined));
+    thread.joined_ns = Some(record.ns(joined));
     if thread.name.is_empty() || seen.end_ticks != 0 && !seen.name.is_empty() {
         thread.name.clone_from(&seen.name);
     }

@@ -93,6 +93,18 @@ const SHORTEN: &str = ": shorten what ends that wait, in the code that the culpr
 const FOR_WORK: &str = ": if it waits for work there, nothing is wrong; else shorten what ends that wait, in the code that the culprits name, \
      or let go of this lock before waiting for it";
 
+const BY_DEADLINE: &str = ": these waits end by their deadlines, and no wakeup ends them: wake that thread when what it waits for has come, \
+     or let go of this lock before waiting for it";
+
+/// Whether no thread ended what holders waited for: most of the waiting at what they waited for the most timed out.
+fn is_by_deadline(subject: &Subject, logged: &HoldersWaited) -> bool {
+    let first = logged.on.first().and_then(|on| subject.lock_of(on.lock?));
+    let timed_out =
+        first.and_then(|lock| Some((lock.timed_out?.total, lock.wait_ns.as_ref()?.total)));
+    let is_mostly = timed_out.is_some_and(|(lost, all)| lost as f64 >= MOSTLY * all as f64);
+    is_mostly && passed_on_share(subject) < MOSTLY
+}
+
 /// Whether what holders waited for the most is a row where threads may wait for work.
 fn waits_for_work(subject: &Subject, logged: &HoldersWaited) -> bool {
     let first = logged.on.first().and_then(|on| subject.lock_of(on.lock?));
@@ -110,7 +122,11 @@ pub(super) fn passed_on(subject: &Subject) -> Option<Said> {
     let (text, advice) = match logged {
         Some(logged) => (
             format!("its holder itself waited, for {}", named(subject, logged)),
-            if waits_for_work(subject, logged) { FOR_WORK } else { SHORTEN },
+            match logged {
+                _ if is_by_deadline(subject, logged) => BY_DEADLINE,
+                _ if waits_for_work(subject, logged) => FOR_WORK,
+                _ => SHORTEN,
+            },
         ),
         None => {
             let by = &subject.lock.held_by;

@@ -1,8 +1,10 @@
-//! The rule about locks whose holders died with them (robust mutexes): no work under the lock explains these waits.
+//! Locks whose holders died with them: no work under the lock explains these waits. Those of a robust mutex end with
+//! the lock; those of another one do not, or by their deadlines.
 
 use super::Subject;
 use super::rules::Said;
 use crate::helpers::blamed;
+use crate::run::Lock;
 use crate::terminal::several;
 use uncontended_figures::{duration, percent};
 
@@ -10,6 +12,8 @@ use uncontended_figures::{duration, percent};
 const MUCH: f64 = 0.1;
 /// From this share on, nothing else needs an explanation.
 const MOSTLY: f64 = 0.5;
+
+const ADVICE: &str = ": let no thread or process end before it has released the lock";
 
 /// The waiting that was for holds of threads that died.
 fn waited_ns(subject: &Subject) -> u64 {
@@ -42,7 +46,7 @@ pub(super) fn holder_died(subject: &Subject) -> Option<Said> {
             percent(share),
             duration(subject.waited_ns())
         ),
-        advice: ": let no thread or process end before it has released the lock".to_owned(),
+        advice: ADVICE.to_owned(),
         evidence: vec![
             ("owner_died", lock.owner_died as f64),
             ("died_ns", waited_ns as f64),
@@ -50,4 +54,14 @@ pub(super) fn holder_died(subject: &Subject) -> Option<Said> {
             ("total_wait_ns", subject.waited_ns() as f64),
         ],
     })
+}
+
+/// Why waits of this length in all ended without the lock, and what to do, if most of that was after the end of the
+/// thread that had it.
+pub(super) fn left_with(lock: &Lock, lost_ns: u64) -> Option<(String, String)> {
+    let left = lock.left.filter(|left| left.wait_ns as f64 >= MOSTLY * lost_ns as f64)?;
+    let code = lock.held_by.first().and_then(blamed);
+    let code = code.map_or_else(String::new, |code| format!(", in {code},"));
+    let why = format!("thread {} had taken it{code} and had ended without a release", left.tid);
+    Some((why, ADVICE.to_owned()))
 }

@@ -19,6 +19,7 @@ mod arrivals;
 mod chain;
 mod deadlock;
 mod died;
+mod herd;
 mod hold;
 mod hung;
 mod lost;
@@ -135,8 +136,13 @@ struct Subject<'a> {
 impl Subject<'_> {
     /// The lock's total wait as a share of the time of all threads of its processes.
     fn share(&self) -> f64 {
+        self.share_of(self.waited_ns())
+    }
+
+    /// That share of so much waiting.
+    fn share_of(&self, waited_ns: u64) -> f64 {
         let lives = self.processes.iter().map(|process| process.lived_ns(self.wall_ns));
-        self.waited_ns() as f64 / crate::aggregate::sum(lives).max(1) as f64
+        waited_ns as f64 / crate::aggregate::sum(lives).max(1) as f64
     }
 
     /// The lock with this number.
@@ -335,7 +341,7 @@ fn holder_code(lock: &Lock) -> Option<String> {
 /// How the sentence of a rule ends: with what to do, or with why that would not help.
 fn end(subject: &Subject, rule: &str, advice: String) -> String {
     // Of these, the cost is not in waits that ended.
-    if [UNFINISHED, "polling"].contains(&rule) {
+    if [UNFINISHED, "polling", "woken-for-nothing"].contains(&rule) {
         return advice;
     }
     match (subject.is_off_path(), subject.is_costly()) {

@@ -5,7 +5,7 @@
 //! idle hand-offs under oversubscription, owner changes and the single-writer principle, gates that look like
 //! contention.
 
-use super::{Subject, arrivals, chain, died, fourth, hold, hung, sleep, weight};
+use super::{Subject, arrivals, chain, died, fourth, herd, hold, hung, sleep, weight};
 use crate::helpers::blamed;
 use crate::rows::{idle_share, idle_wait_ns};
 use crate::run::{Class, Distribution, IdleCause, Kind, Lock, Span};
@@ -48,6 +48,7 @@ pub(super) const OF_ANY: &[Rule] = &[
     ("passed-on", chain::passed_on),
     ("gate", gate),
     ("waited-for", arrivals::waited_for),
+    ("woken-for-nothing", herd::woken_for_nothing),
 ];
 
 /// The longest hold of a lock, if those are known that its waiters waited for: a rule that argues from it would be
@@ -300,17 +301,19 @@ fn timed_out(subject: &Subject) -> Option<Said> {
     if share < MOSTLY_LOST || !is_taken {
         return None;
     }
+    let (why, advice) = died::left_with(lock, lost.total).unwrap_or_else(|| {
+        ("their timeouts are shorter than the wait for the lock".to_owned(), String::new())
+    });
     Some(Said {
         cost_ns: lost.total,
         text: format!(
-            "{} of {} waits ended without the lock, after {} in all, the longest after {}: their timeouts are shorter \
-             than the wait for the lock",
+            "{} of {} waits ended without the lock, after {} in all, the longest after {}: {why}",
             count(lost.count),
             count(wait.count),
             duration(lost.total),
             duration(lost.max)
         ),
-        advice: String::new(),
+        advice,
         evidence: vec![
             ("timed_out", lost.count as f64),
             ("waits", wait.count as f64),

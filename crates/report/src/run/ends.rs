@@ -25,6 +25,29 @@ impl TimedOut {
     }
 }
 
+/// A thread that ended while it had a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// Its ID.
+    pub tid: u32,
+    /// What others waited for the lock after its end, as far as the log has it.
+    pub wait_ns: u64,
+}
+
+/// Wakeups of a condition's threads, as far as the log has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Herd {
+    /// How often a thread was woken.
+    pub wakeups: u64,
+    /// How often for nothing: it waited again straight away, with the mutex all along, while another thread that was
+    /// woken with it did not.
+    pub for_nothing: u64,
+    /// What threads that were woken for nothing waited for the mutex, before they looked.
+    pub wait_ns: u64,
+    /// That mutex (a lock's `id`); none if they did not wait for one.
+    pub mutex: Option<u64>,
+}
+
 /// That each thread of a process waited when the run ended, for locks, other objects or each other's ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hung {

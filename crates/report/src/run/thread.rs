@@ -32,7 +32,7 @@ pub struct Thread {
     /// Its acquisitions, of all locks, that did not succeed at the first try.
     #[serde(default)]
     pub blocked: Option<u64>,
-    /// Its total wait for all locks.
+    /// Its total wait for all locks, each instant once: what a signal handler waited meanwhile is in the row alone.
     #[serde(default)]
     pub wait_ns: Option<u64>,
     /// The part of `wait_ns` at locks of class contention or gate. The rest is waiting for work, for a turn or unknown.

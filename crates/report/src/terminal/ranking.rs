@@ -3,6 +3,7 @@
 use super::culprits::{
     Ending, MOSTLY, WAKEUP_NS, contended_ns, is_delay, rows_of, shown, waited_ns, words,
 };
+use crate::aggregate::sum;
 use crate::rows;
 use crate::run::{Blamed, BlamedKind, Class, GAINS, Holds, PathTaken, RankedBy, RunReport, Source};
 use uncontended_figures as figures;
@@ -163,11 +164,30 @@ fn about_gains(report: &RunReport) -> String {
     let unseen = open(report).filter(|&share| share >= OPEN);
     let unseen =
         unseen.map(|share| format!(" For {} of the run, {NOT_KNOWN}.", figures::percent(share)));
+    let cpus = about_cpus(report).unwrap_or_default();
     format!(
         "Gains are estimates: what the run would be shorter by if the holds that threads waited for took no time, and \
-         locks served first come, first served.{delays}{bound}{not_recorded} A run of fixed length gains nothing.{}",
+         locks served first come, first served.{delays}{bound}{not_recorded}{cpus} A run of fixed length gains nothing.{}",
         unseen.unwrap_or_default()
     )
+}
+
+/// What the threads need the CPUs for, if the largest gain leaves less: what one of them no longer waits for, others
+/// still run.
+fn about_cpus(report: &RunReport) -> Option<String> {
+    let cpus = report.cpus.filter(|&cpus| cpus > 0)?;
+    let threads = report.processes.iter().flat_map(|process| &process.threads);
+    let least_ns = sum(threads.filter_map(|thread| thread.cpu_ns)) / u64::from(cpus);
+    let most_ns = report.wall_ns.saturating_sub(least_ns);
+    let gain_ns = shown(report).filter_map(|culprit| culprit.gain_at_most_ns).max()?;
+    (gain_ns > most_ns).then(|| {
+        format!(
+            " What the threads ran takes {} at least on {}: a gain above {} needs them to run less, too.",
+            figures::duration(least_ns),
+            super::several(u64::from(cpus), "CPU", "CPUs"),
+            figures::percent(most_ns as f64 / report.wall_ns.max(1) as f64)
+        )
+    })
 }
 
 /// What is said in place of the ranking if all the waiting is little: none if it is not, and then perhaps nothing.

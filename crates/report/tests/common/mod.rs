@@ -18,6 +18,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
         exit_status: 0,
         signal: None,
         wall_ns: 4_213 * MS,
+        cpus: None,
         so_far: false,
         load: None,
         clock: Clock { source: "tsc".to_owned(), step_ns: 0.4762 },
@@ -115,6 +116,8 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         shared: false,
         processes: vec![],
         owner_died: 0,
+        left: None,
+        herd: None,
         summed: None,
     }
 }
