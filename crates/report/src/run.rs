@@ -234,6 +234,9 @@ pub struct Lock {
     pub variable: Option<String>,
     /// How many earlier locks had this address.
     pub life: u32,
+    /// Of a read-write lock, the row of its other side: that of its readers, or of its writers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_side: Option<u64>,
     /// All acquisitions (for conditions, barriers and futexes: waits).
     pub acquisitions: u64,
     /// Waits: acquisitions that failed at the first try, and waits that timed out. With the latter it may exceed

@@ -48,8 +48,8 @@ use crate::code::Skipped;
 use crate::facts::{Facts, SeenFacts};
 use crate::findings;
 use crate::run::{
-    AttachedTo, Blamed, BlamedKind, CULPRITS, Clock, Deadlock, Frame, Holds, IdleCause, LockOrder,
-    Observer, Process, RankedBy, RunReport, SCHEMA, Source, SymbolsMismatch,
+    AttachedTo, Blamed, BlamedKind, CULPRITS, Clock, Deadlock, Frame, Holds, IdleCause, Kind, Lock,
+    LockOrder, Observer, Process, RankedBy, RunReport, SCHEMA, Source, SymbolsMismatch,
 };
 use blame::Sites;
 use coverage::Gaps;
@@ -282,7 +282,20 @@ fn number(processes: &mut [Process]) {
             on.filter_map(|on| on.lock.as_mut()).for_each(|place| *place += first);
             lock.hung_behind.iter_mut().for_each(|head| head.lock += first);
         }
+        pair(&mut process.locks);
         first += process.locks.len() as u64;
+    }
+}
+
+/// Sets the other side of each read-write lock that has two rows.
+fn pair(locks: &mut [Lock]) {
+    let is_side = |lock: &&mut Lock| matches!(lock.kind, Kind::RwlockRead | Kind::RwlockWrite);
+    let mut firsts: HashMap<(String, u32), &mut Lock> = HashMap::new();
+    for lock in locks.iter_mut().filter(is_side) {
+        match firsts.remove(&(lock.address.clone(), lock.life)) {
+            Some(first) => (first.other_side, lock.other_side) = (Some(lock.id), Some(first.id)),
+            None => drop(firsts.insert((lock.address.clone(), lock.life), lock)),
+        }
     }
 }
 

@@ -189,6 +189,7 @@ fn sum_of_locks(pid: u32, locks: Vec<&Lock>) -> Lock {
         shared: false,
         processes: Vec::new(),
         summed: None,
+        other_side: None,
         site: None,
         created: Vec::new(),
         first_taken: Vec::new(),

@@ -1,10 +1,11 @@
 //! The table of locks.
 
 use super::{Options, heading, several};
-use crate::rows::{Row, class_name, kind_of, place};
+use crate::rows::{Row, class_name, kind_of, sides};
 use crate::run::{Class, Distribution, Holds, Kind, RunReport};
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
+use uncontended_figures::text::wrap;
 
 /// A column and its content.
 type Shown = (Column, fn(&Row) -> String);
@@ -13,7 +14,9 @@ const LOCK: Shown = (Column::figure("lock"), |row| row.label());
 const PID: Shown = (Column::figure("pid"), |row| row.pids());
 const CLASS: Shown = (Column::word("class"), |row| class_name(row.class()).to_owned());
 const KIND: Shown = (Column::word("kind").goes(3), |row| kind_of(row.first()).to_owned());
-const WHERE: Shown = (Column::elastic("where"), |row| place(row.first()));
+/// A variable, and the beginning of the code: what a person looks for.
+const NAMED: usize = 28;
+const WHERE: Shown = (Column::elastic("where").least(NAMED), |row| row.place());
 const LOCKS: Shown =
     (Column::figure("locks").goes(4), |row| figures::count(row.locks.len() as u64));
 const TAKEN: Shown = (Column::figure("taken"), |row| row.taken().map_or_else(dash, figures::count));
@@ -108,7 +111,8 @@ pub(super) fn locks(report: &RunReport, rows: &[Row], options: &Options, paint: 
     if shown.iter().all(|row| row.locks.len() == 1) {
         table.drop_column("locks");
     }
-    heading + &table.text(options.width, paint) + &left_out(rows, options)
+    let sides = sides(shown).map_or_else(String::new, |line| wrap(&line, "  ", options.width));
+    heading + &table.text(options.width, paint) + &left_out(rows, options) + &sides
 }
 
 /// A line about the rows that the table omits.

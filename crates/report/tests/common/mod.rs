@@ -116,6 +116,7 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         processes: vec![],
         owner_died: 0,
         summed: None,
+        other_side: None,
     }
 }
 
