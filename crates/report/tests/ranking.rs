@@ -54,6 +54,16 @@ fn the_thread_that_set_the_length_is_named() {
 }
 
 #[test]
+fn gains_are_said_to_be_of_the_run() {
+    let mut report = of(path(), Some(2_000 * MS));
+    report.ranked_by = RankedBy::Gain;
+    let text = render(&report, &Options::default());
+    assert!(text.contains("──── of the run ────\ngain (est.)  on path"), "{text}");
+    let page = uncontended_report::html::run_page(&report);
+    assert!(page.contains("gain of the run (est.)") && page.contains("of threads' time"));
+}
+
+#[test]
 fn what_is_not_known_of_the_length_has_its_reason() {
     let from_ns = 9_000 * MS;
     let lost = said(PathTaken { from_ns, outside_ns: from_ns, ..path() }, None);

@@ -104,3 +104,19 @@ fn the_two_rows_of_a_read_write_lock_are_said_to_be_one_lock() {
     report.keep_matching("rwlock-read");
     assert!(!render(&report, &Options::default()).contains("has two rows"));
 }
+
+#[test]
+fn a_share_of_time_says_whose_where_it_is_shown() {
+    let of = |class, width| {
+        let mut report = run(&["program"]);
+        let row = Lock { class, ..lock(1, Kind::Mutex, "work") };
+        report.processes = vec![process(1, vec![row], vec![])];
+        render(&report, &Options { width, ..Options::default() })
+    };
+    let said = "of time: share of the threads' time";
+    let text = of(Class::Contention, 80);
+    assert!(text.contains(&format!("Locks  by total wait; {said}\n")), "{text}");
+    let text = of(Class::Queue, 100);
+    assert!(text.contains(&format!("\n  {said}\n")), "{text}");
+    assert!(!of(Class::Contention, 50).contains("of time"));
+}

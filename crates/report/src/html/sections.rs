@@ -38,8 +38,16 @@ pub(super) fn culprits(report: &RunReport) -> Markup {
             cells
         })
         .collect();
-    let headings =
-        ["gain (est.)", "on the path", "share", "total", "where", "what", "holds", "longest"];
+    let headings = [
+        "gain of the run (est.)",
+        "on the path, of the run",
+        "share",
+        "total",
+        "where",
+        "what",
+        "holds",
+        "longest",
+    ];
     let first = headings.len() - rows.iter().map(Vec::len).max().unwrap_or(0);
     html! {
         @if !rows.is_empty() { (table(&headings[first..], &rows)) }
@@ -92,7 +100,7 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
         "slept",
         "wait",
         "not ended",
-        "of time",
+        "of threads' time",
         "p50",
         "p99",
         "longest",
@@ -101,7 +109,7 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
         hold_p50,
         hold_p99,
         longest_hold,
-        "in use",
+        "in use, of run",
         "queue",
     ];
     let cells = rows.iter().take(TABLE_ROWS).map(|row| {

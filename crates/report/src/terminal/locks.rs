@@ -26,12 +26,13 @@ const BLOCKED: Shown = (Column::figure("blocked").goes(1), |row| {
 const TRIES: Shown = (Column::figure("tries failed"), |row| figures::count(row.try_failed));
 const SLEPT: Shown =
     (Column::figure("slept").goes(11), |row| row.slept.share().map_or_else(dash, figures::percent));
+const OF_TIME: &str = "of time";
 const WAIT: [Shown; 6] = [
     (Column::figure("total").of("wait"), |row| time(&row.wait, |wait| wait.total)),
     (Column::figure("not ended").of("wait"), |row| {
         row.unfinished.map_or_else(dash, |(_, ns)| figures::duration(ns))
     }),
-    (Column::figure("of time").of("wait").goes(1), |row| {
+    (Column::figure(OF_TIME).of("wait").goes(1), |row| {
         // A wait may contain time in which its thread wanted a CPU, which is not in the life that is divided by.
         row.wait_share.map_or_else(dash, |share| figures::percent(share.min(1.0)))
     }),
@@ -63,16 +64,27 @@ pub(crate) fn holds(report: &RunReport) -> &'static str {
     }
 }
 
-/// The remark on the table.
-pub(crate) const REMARK: &str =
-    "by total wait; that of a queue, a hand-off or a gate may be intended";
+/// The remark on a table of these rows.
+fn remark(rows: &[Row], table: &str) -> String {
+    let is_contended = rows.iter().all(|row| row.class() == Class::Contention);
+    let [intended, before] = match is_contended {
+        true => ["", "; "],
+        false => ["; that of a queue, a hand-off or a gate may be intended", "  "],
+    };
+    let has_share = table.lines().take(2).any(|line| line.contains(OF_TIME));
+    let share = if has_share {
+        format!("{before}{OF_TIME}: share of the threads' time")
+    } else {
+        String::new()
+    };
+    format!("by total wait{intended}{share}")
+}
 
 /// All rows, without columns that tell nothing: one process, one lock per row, nothing but contention.
 pub(super) fn locks(report: &RunReport, rows: &[Row], options: &Options, paint: Paint) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let heading = heading("Locks", REMARK, options, paint);
     let holds = HOLD.map(|(column, cell)| (column.of(holds(report)), cell));
     let shown = &rows[..rows.len().min(options.top)];
     // Only the kind tells the two rows of a read-write lock apart.
@@ -112,7 +124,9 @@ pub(super) fn locks(report: &RunReport, rows: &[Row], options: &Options, paint: 
         table.drop_column("locks");
     }
     let sides = sides(shown).map_or_else(String::new, |line| wrap(&line, "  ", options.width));
-    heading + &table.text(options.width, paint) + &left_out(rows, options) + &sides
+    let table = table.text(options.width, paint);
+    let heading = heading("Locks", &remark(shown, &table), options, paint);
+    heading + &table + &left_out(rows, options) + &sides
 }
 
 /// A line about the rows that the table omits.

@@ -68,9 +68,10 @@ pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
     let waited = if waited.len() > 1 { waited } else { Vec::new() };
     let line = |how: &str, places: &[Place]| {
         let named = places.iter().filter(|(share, ..)| *share >= LEAST).take(PLACES);
-        let words = named.map(|(share, code, pids)| {
+        let words = named.enumerate().map(|(nth, (share, code, pids))| {
             let code = code.as_deref().unwrap_or("unrecorded code");
-            format!("{code} ({}{})", figures::percent(*share), of_processes(pids))
+            let of = if nth == 0 { " of the waiting" } else { "" };
+            format!("{code} ({}{of}{})", figures::percent(*share), of_processes(pids))
         });
         let words: Vec<String> = words.collect();
         let more = if places.len() > words.len() { ", …" } else { "" };
