@@ -47,6 +47,9 @@ pub struct RunReport {
     pub exit_status: i32,
     /// The signal that ended the program.
     pub signal: Option<i32>,
+    /// Whether a time limit (`--for`) ended the program, whatever its exit status: it set the run's length.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended_by_limit: bool,
     /// From the start of the program to its end; of processes that were attached to, the time that they were watched.
     pub wall_ns: u64,
     /// Whether the program is still running, and this is what was recorded so far; `exit_status` is 0 then.

@@ -54,6 +54,19 @@ fn the_thread_that_set_the_length_is_named() {
 }
 
 #[test]
+fn a_time_limit_set_the_length_whatever_the_exit_status() {
+    let mut report = of(path(), None);
+    (report.ended_by_limit, report.paths) = (true, Vec::new());
+    let text = render(&report, &Options { width: 2_000, ..Options::default() });
+    let why =
+        "Ranked by waiting: --for ended the program, and no thread's work set the run's length.";
+    assert!(text.contains(why) && text.contains(" · ended by --for (exit status 0)"), "{text}");
+    report.signal = Some(15);
+    let text = render(&report, &Options { width: 2_000, ..Options::default() });
+    assert!(text.contains(why) && text.contains("ended by SIGTERM"), "{text}");
+}
+
+#[test]
 fn gains_are_said_to_be_of_the_run() {
     let mut report = of(path(), Some(2_000 * MS));
     report.ranked_by = RankedBy::Gain;

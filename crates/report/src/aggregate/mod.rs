@@ -151,6 +151,7 @@ pub fn report(
         command: facts.command,
         exit_status: facts.exit_status,
         signal: facts.signal,
+        ended_by_limit: facts.ended_by_limit,
         wall_ns: facts.wall_ns,
         so_far: facts.so_far,
         source: if record.from_kernel { Source::Kernel } else { Source::Preload },
@@ -172,8 +173,7 @@ pub fn report(
     };
     report.culprits = blame::culprits(&report.processes, followed);
     paths.reverse();
-    path::rank(&mut report, &paths, facts.pid);
-    rank_code_first(&mut report);
+    rank(&mut report, &paths, facts.pid);
     let announced = spans::announced(&record);
     let all = facts.spans.into_iter().chain(announced);
     report.spans = all.map(|spans| spans::spans(spans, &paths, &report)).collect();
@@ -241,6 +241,14 @@ fn holds(record: &Record<'_>) -> Option<Holds> {
         setup::Holds::Waited => Some(Holds::Waited),
         setup::Holds::All => Some(Holds::All),
     }
+}
+
+/// Ranks the culprits, by what paths say if the program's own work set its length.
+fn rank(report: &mut RunReport, paths: &[path::Known], first: Option<u32>) {
+    if !report.ended_by_limit {
+        path::rank(report, paths, first);
+    }
+    rank_code_first(report);
 }
 
 /// Moves waiting for a CPU behind the code that is to blame.

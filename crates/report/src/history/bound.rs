@@ -111,6 +111,7 @@ fn lists(report: &RunReport, keep: usize) -> RunReport {
         command: report.command.clone(),
         exit_status: report.exit_status,
         signal: report.signal,
+        ended_by_limit: report.ended_by_limit,
         wall_ns: report.wall_ns,
         so_far: report.so_far,
         source: report.source,

@@ -103,7 +103,8 @@ pub(super) enum Ending {
 impl Ending {
     pub(super) fn of(report: &RunReport) -> Self {
         let is_stuck = !report.deadlocks.is_empty() || !hangs::all(report).is_empty();
-        let is_cut = report.signal.is_some() || report.so_far || report.attached.is_some();
+        let is_ended = report.signal.is_some() || report.ended_by_limit;
+        let is_cut = is_ended || report.so_far || report.attached.is_some();
         match (is_stuck, is_cut) {
             (true, _) => Ending::Stuck,
             (false, true) => Ending::Cut,

@@ -17,6 +17,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
         command: command.iter().map(|&word| word.to_owned()).collect(),
         exit_status: 0,
         signal: None,
+        ended_by_limit: false,
         wall_ns: 4_213 * MS,
         so_far: false,
         load: None,
