@@ -239,8 +239,12 @@ fn a_time_limit_ends_the_program_with_sigterm() {
     let output = unc_run(&["--quiet", "--for", "300ms"]).args(["sleep", "100"]).output().unwrap();
     assert_eq!(status(&output), 128 + 15);
     let text = "trap 'echo ended; exit 4' TERM; while :; do sleep 0.05; done";
-    let output = script(&["--quiet", "--for", "300ms"], text);
+    let output = script(&["--for", "300ms"], text);
     assert_eq!((status(&output), stdout(&output)), (4, "ended\n".into()));
+    let report = stderr(&output);
+    assert!(report.contains("ended by --for (exit status 4)"), "{report}");
+    let report = stderr(&script(&["--for", "1m"], "exit 4"));
+    assert!(report.contains(" · exit status 4"), "{report}");
 }
 
 /// What would be of no use is refused before the program starts.

@@ -223,14 +223,18 @@ impl Skipped {
     pub(crate) fn contains(&self, frame: &Frame) -> bool {
         let base = |path: &'_ Option<String>| path.as_deref().map_or("", base).to_owned();
         let (module, file) = (base(&frame.module), base(&frame.file));
-        let path = frame.file.as_deref().unwrap_or_default();
         MODULES.iter().any(|pattern| is_match(&module, pattern))
-            || FILES.iter().any(|pattern| is_match(path, pattern))
-            || is_lock(frame)
+            || is_standard(frame)
             || self.more.iter().any(|pattern| {
                 [function(frame), &module, &file].iter().any(|name| is_match(name, pattern))
             })
     }
+}
+
+/// Whether the frame is of a standard library or a lock, by its function or its file.
+pub(crate) fn is_standard(frame: &Frame) -> bool {
+    let path = frame.file.as_deref().unwrap_or_default();
+    FILES.iter().any(|pattern| is_match(path, pattern)) || is_lock(frame)
 }
 
 /// Whether the frame's function belongs to the tables.

@@ -14,6 +14,9 @@ pub struct Facts {
     pub exit_status: i32,
     /// The signal that ended the program.
     pub signal: Option<i32>,
+    /// Whether a time limit (`--for`) ended it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended_by_limit: bool,
     /// From the start of the program to its end, or to now.
     pub wall_ns: u64,
     /// Whether the program is still running, and this is what was recorded so far.

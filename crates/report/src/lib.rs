@@ -7,6 +7,7 @@ mod deadlocks;
 pub mod facts;
 pub mod findings;
 pub mod folded;
+mod frames;
 mod hangs;
 mod helpers;
 pub mod history;

@@ -2,14 +2,15 @@
 //!
 //! # Contract
 //! A lock matches if anything that a report prints of it contains the pattern (`only/printed.rs`). In a pattern, `*`
-//! stands for any characters, and several spaces are as one. `#3` is the lock of that number, and `#3+2` all locks
-//! of the row that is called so. Threads that still wait stay where the lock that they wait for does.
+//! stands for any characters, and several spaces are as one. `#3` is the lock of that number, of a read-write lock both
+//! rows, and `#3+2` all locks of the row that is called so. Threads that still wait stay where the lock that they wait
+//! for does.
 //! # Evidence
 //! `tests/rows.rs`, `tests/only.rs`.
 
 mod printed;
 
-use crate::rows::{Row, place, rows};
+use crate::rows::{Row, rows};
 use crate::run::{Blamed, Lock, RunReport};
 use printed::Elsewhere;
 use std::collections::HashSet;
@@ -50,7 +51,8 @@ impl RunReport {
     /// The numbers of the locks that match.
     fn matching(&self, pattern: &str) -> HashSet<u64> {
         if let Some(number) = number(pattern) {
-            return self.locks().map(|lock| lock.id).filter(|&id| id == number).collect();
+            let is_it = |lock: &&Lock| lock.id == number || lock.other_side == Some(number);
+            return self.locks().filter(is_it).map(|lock| lock.id).collect();
         }
         let pattern = pattern.split_whitespace().collect::<Vec<_>>().join(" ");
         let is_called = |row: &&Row| row.label() == pattern || called(row) == pattern;
@@ -87,7 +89,7 @@ impl RunReport {
 
 /// A row as the remedy names it.
 fn called(row: &Row) -> String {
-    format!("{} {}", row.label(), place(row.first()))
+    format!("{} {}", row.label(), row.place())
 }
 
 /// The number in `#3`.

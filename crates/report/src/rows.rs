@@ -65,6 +65,23 @@ impl Row<'_> {
         label(self.first().id, self.locks.len())
     }
 
+    /// What it is and where it is from: the variable, if its locks are one or are parts of one, and the place.
+    pub fn place(&self) -> String {
+        let whole = |lock: &&Lock| variable(lock);
+        let base = |name: String| name.split("+0x").next().unwrap_or_default().to_owned();
+        let first = whole(&self.first());
+        let name = match &self.locks[..] {
+            [_] => first,
+            all => {
+                let first = first.map(base);
+                first.filter(|name| {
+                    all.iter().all(|lock| whole(lock).map(base).as_ref() == Some(name))
+                })
+            }
+        };
+        named(name, place(self.first()))
+    }
+
     /// How many other processes share its locks.
     pub fn others(&self) -> usize {
         let others = self.locks.iter().flat_map(|lock| &lock.processes);
@@ -272,10 +289,30 @@ pub(crate) fn variable(lock: &Lock) -> Option<String> {
 
 /// The variable that a lock is, if that is known, and its place.
 pub(crate) fn called(lock: &Lock) -> String {
-    match variable(lock) {
-        Some(variable) => format!("{variable}, {}", place(lock)),
-        None => place(lock),
+    named(variable(lock), place(lock))
+}
+
+fn named(variable: Option<String>, place: String) -> String {
+    match variable {
+        Some(variable) => format!("{variable}, {place}"),
+        None => place,
     }
+}
+
+/// The rows of read-write locks, in a sentence: one lock has a row of its writers and one of its readers.
+pub(crate) fn sides(rows: &[Row]) -> Option<String> {
+    let row_of = |id: u64| rows.iter().find(|row| row.locks.iter().any(|lock| lock.id == id));
+    let mut pairs: Vec<String> = Vec::new();
+    for row in rows.iter().filter(|row| row.kind() == Kind::RwlockWrite) {
+        for read in row.locks.iter().filter_map(|lock| row_of(lock.other_side?)) {
+            let pair = format!("{} (writers) and {} (readers)", row.label(), read.label());
+            if !pairs.contains(&pair) {
+                pairs.push(pair);
+            }
+        }
+    }
+
+    (!pairs.is_empty()).then(|| format!("A read-write lock has two rows: {}.", pairs.join("; ")))
 }
 
 /// What the rows of these locks are called ([`Row::label`], and the variable of a lock that is alone), each once, in

@@ -47,6 +47,9 @@ pub struct RunReport {
     pub exit_status: i32,
     /// The signal that ended the program.
     pub signal: Option<i32>,
+    /// Whether a time limit (`--for`) ended the program, whatever its exit status: it set the run's length.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended_by_limit: bool,
     /// From the start of the program to its end; of processes that were attached to, the time that they were watched.
     pub wall_ns: u64,
     /// The CPUs that it could use when it started; none if that is not known.
@@ -237,6 +240,9 @@ pub struct Lock {
     pub variable: Option<String>,
     /// How many earlier locks had this address.
     pub life: u32,
+    /// Of a read-write lock, the row of its other side: that of its readers, or of its writers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_side: Option<u64>,
     /// All acquisitions (for conditions, barriers and futexes: waits).
     pub acquisitions: u64,
     /// Waits: acquisitions that failed at the first try, and waits that timed out. With the latter it may exceed

@@ -118,7 +118,7 @@ pub const TERMS: &[Group] = &[
             ),
             (
                 "kind",
-                "mutex, read-write lock, spin lock, condition, semaphore, barrier, futex or annotated",
+                "mutex, read-write lock (a row of its writers and one of its readers), spin lock, condition, semaphore, barrier, futex or annotated",
             ),
             (
                 "futex mutex",
@@ -126,7 +126,7 @@ pub const TERMS: &[Group] = &[
             ),
             (
                 "where",
-                "the code that created the lock or, if that is unknown, the code that first took it",
+                "the variable that the lock is or is a part of, if it is a global or static one, and the code that created it or, if that is unknown, the code that first took it",
             ),
             (
                 "taken",

@@ -173,3 +173,15 @@ fn the_worst_minute_of_an_hour_is_found() {
     calm.processes[0].locks[0].moments.retain(|moment| moment.what == Span::Hold);
     assert!(!page("calm", calm).contains("Timeline"));
 }
+
+#[test]
+fn what_is_not_known_of_an_idle_lock_is_no_zero() {
+    let mut report = sort();
+    let mut idle = report.culprits[0].clone();
+    (idle.kind, idle.longest_ns) = (BlamedKind::Idle, 0);
+    report.culprits = vec![idle];
+    report.processes[0].locks.iter_mut().for_each(|lock| lock.worst_idle = None);
+    let html = page("idle", report);
+    assert!(html.contains("stood idle<"));
+    assert!(!html.contains(r#"data-h="longest" data-v="0">"#));
+}

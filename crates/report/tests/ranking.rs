@@ -54,6 +54,29 @@ fn the_thread_that_set_the_length_is_named() {
 }
 
 #[test]
+fn a_time_limit_set_the_length_whatever_the_exit_status() {
+    let mut report = of(path(), None);
+    (report.ended_by_limit, report.paths) = (true, Vec::new());
+    let text = render(&report, &Options { width: 2_000, ..Options::default() });
+    let why =
+        "Ranked by waiting: --for ended the program, and no thread's work set the run's length.";
+    assert!(text.contains(why) && text.contains(" · ended by --for (exit status 0)"), "{text}");
+    report.signal = Some(15);
+    let text = render(&report, &Options { width: 2_000, ..Options::default() });
+    assert!(text.contains(why) && text.contains("ended by SIGTERM"), "{text}");
+}
+
+#[test]
+fn gains_are_said_to_be_of_the_run() {
+    let mut report = of(path(), Some(2_000 * MS));
+    report.ranked_by = RankedBy::Gain;
+    let text = render(&report, &Options::default());
+    assert!(text.contains("──── of the run ────\ngain (est.)  on path"), "{text}");
+    let page = uncontended_report::html::run_page(&report);
+    assert!(page.contains("gain of the run (est.)") && page.contains("of threads' time"));
+}
+
+#[test]
 fn what_is_not_known_of_the_length_has_its_reason() {
     let from_ns = 9_000 * MS;
     let lost = said(PathTaken { from_ns, outside_ns: from_ns, ..path() }, None);

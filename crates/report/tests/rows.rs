@@ -151,6 +151,7 @@ fn a_lock_matches_by_all_its_words() {
         "queue_insert sort.c:3301",
         "#1 queue_insert sort.c:3301",
         "#1 (queue+0x20)  queue_insert",
+        "#1  queue+0x20, queue_insert",
         "mutex",
         "sortlines_thread",
         "queue*sort.c",
@@ -181,10 +182,16 @@ fn a_lock_matches_by_all_its_words() {
         ("hadned+0x40", "did you mean 'handed+0x40'?"),
         (
             "nothing of the kind",
-            "locks of this run: #1 queue_insert sort.c:3301, #9 other sort.c:3309",
+            "locks of this run: #1 queue+0x20, queue_insert sort.c:3301, #9 handed+0x40, other sort.c:3309",
         ),
-        ("queue*of", "locks of this run: #1 queue_insert sort.c:3301, #9 other sort.c:3309"),
-        ("#99", "locks of this run: #1 queue_insert sort.c:3301, #9 other sort.c:3309"),
+        (
+            "queue*of",
+            "locks of this run: #1 queue+0x20, queue_insert sort.c:3301, #9 handed+0x40, other sort.c:3309",
+        ),
+        (
+            "#99",
+            "locks of this run: #1 queue+0x20, queue_insert sort.c:3301, #9 handed+0x40, other sort.c:3309",
+        ),
     ] {
         assert_eq!(two_locks().without_match(pattern).as_deref(), Some(remedy));
         let mut none = two_locks();

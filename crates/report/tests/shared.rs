@@ -63,9 +63,12 @@ fn a_row_says_who_shares_it_and_whose_holds_they_were() {
     let rows = rows::rows(&report);
     assert_eq!((rows[0].others(), rows[0].pids()), (2, "1+2".to_owned()));
     let text = render(&report, &Options { width: 300, ..Options::default() });
-    for words in
-        [" 1+2 ", "(60.0 %, in 2)", "(30.0 %, in 2 processes)", "#1: 2 times, its holder had died"]
-    {
+    for words in [
+        " 1+2 ",
+        "(60.0 % of the waiting, in 2)",
+        "(30.0 %, in 2 processes)",
+        "#1: 2 times, its holder had died",
+    ] {
         assert!(text.contains(words), "{words:?} not in {text}");
     }
     let alone = run_of(Lock { owner_died: 0, ..unfair() }, &[2, 3]);

@@ -20,7 +20,7 @@ use crate::view::Opened;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use uncontended_attach::Seen;
 use uncontended_decide::Failure;
@@ -31,8 +31,7 @@ use uncontended_sys::signals::Signals;
 
 /// Runs the program, writes the reports and returns the exit status of `unc`.
 pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
-    let name = &plan.command[0];
-    let path = program::find(name).map_err(|missing| refusal(name, &missing))?;
+    let path = find(&plan.command[0])?;
     let obstacle = program::obstacle(&path);
     let mut outputs = Outputs::open(plan)?;
     let signals =
@@ -84,6 +83,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let facts = Facts {
         exit_status: i32::from(ended),
         signal: exit.signal,
+        ended_by_limit: plan.limit.is_some() && schedule.end.is_none(),
         wall_ns,
         still_running: threads.still_running(pid),
         load: schedule.load.as_ref().and_then(Load::facts),
@@ -99,6 +99,11 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let (status, failure) = ending(ended, schedule.load.as_ref());
     [failure, written.as_ref().err()].into_iter().flatten().for_each(complain);
     Ok(if status == 0 && written.is_err() { 125 } else { status })
+}
+
+/// The program's file.
+fn find(name: &OsStr) -> Result<PathBuf, Refusal> {
+    program::find(name).map_err(|missing| refusal(name, &missing))
 }
 
 /// A program that has been started.

@@ -243,7 +243,6 @@ impl Scale<'_> {
         let (blocked, known) = (sum(|cell| cell.blocked), sum(|cell| cell.slept_known));
         let meaning = Meaning::of_lock(kind, lock, cells).known(self.is_apart);
         let [created, first_taken] = [lock.created, lock.first_taken].map(|at| stacks.frames(at));
-        let of_wall = |ns: u64| (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64);
         let hold_ns = hold.distribution().filter(|_| meaning.hold && self.knows_holds());
         let worst_wait = worst_wait(&wait, stacks);
         let waiter = worst_wait.as_ref().map_or(&[][..], |worst| &worst.waiter);
@@ -260,6 +259,7 @@ impl Scale<'_> {
             shared: is_shared(lock),
             processes: Vec::new(),
             summed: summed(lock),
+            other_side: None,
             blame: division.blame,
             held_by: division.held_by,
             holders_waited: None,
@@ -282,8 +282,8 @@ impl Scale<'_> {
             threads: takers(cells),
             waiters: sum(|cell| u64::from(cell.blocked > 0)),
             owner_changes: meaning.owner.then(|| sum(|cell| cell.owner_changes)),
-            utilisation: hold_ns.as_ref().and_then(|hold| of_wall(hold.total)),
-            mean_queue: of_wall(wait.total_ns()),
+            utilisation: hold_ns.as_ref().and_then(|hold| self.of_wall(hold.total)),
+            mean_queue: self.of_wall(wait.total_ns()),
             wait_share: None,
             worst_wait,
             worst_idle: worst_idle(&idle, stacks).filter(|_| meaning.idle),
@@ -299,6 +299,10 @@ impl Scale<'_> {
             first_taken,
         };
         (lock, division.followed)
+    }
+
+    fn of_wall(self, ns: u64) -> Option<f64> {
+        (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64)
     }
 
     /// What a row with waits of `total_ns` was waited for, and what it is used for; `waiter` is its longest wait's

@@ -53,8 +53,8 @@ use crate::code::Skipped;
 use crate::facts::{Facts, SeenFacts};
 use crate::findings;
 use crate::run::{
-    AttachedTo, Blamed, BlamedKind, CULPRITS, Clock, Deadlock, Frame, Holds, IdleCause, LockOrder,
-    Observer, Process, RankedBy, RunReport, SCHEMA, Source, SymbolsMismatch,
+    AttachedTo, Blamed, BlamedKind, CULPRITS, Clock, Deadlock, Frame, Holds, IdleCause, Kind, Lock,
+    LockOrder, Observer, Process, RankedBy, RunReport, SCHEMA, Source, SymbolsMismatch,
 };
 use blame::Sites;
 use coverage::Gaps;
@@ -156,6 +156,7 @@ pub fn report(
         command: facts.command,
         exit_status: facts.exit_status,
         signal: facts.signal,
+        ended_by_limit: facts.ended_by_limit,
         wall_ns: facts.wall_ns,
         cpus: facts.cpus,
         so_far: facts.so_far,
@@ -178,8 +179,7 @@ pub fn report(
     };
     report.culprits = blame::culprits(&report.processes, followed);
     paths.reverse();
-    path::rank(&mut report, &paths, facts.pid);
-    rank_code_first(&mut report);
+    rank(&mut report, &paths, facts.pid);
     let announced = spans::announced(&record);
     let all = facts.spans.into_iter().chain(announced);
     report.spans = all.map(|spans| spans::spans(spans, &paths, &report)).collect();
@@ -252,6 +252,14 @@ fn holds(record: &Record<'_>) -> Option<Holds> {
     }
 }
 
+/// Ranks the culprits, by what paths say if the program's own work set its length.
+fn rank(report: &mut RunReport, paths: &[path::Known], first: Option<u32>) {
+    if !report.ended_by_limit {
+        path::rank(report, paths, first);
+    }
+    rank_code_first(report);
+}
+
 /// Moves waiting for a CPU behind the code that is to blame.
 fn rank_code_first(report: &mut RunReport) {
     let locks = report.processes.iter().flat_map(|process| &process.locks);
@@ -295,7 +303,20 @@ fn number(processes: &mut [Process]) {
                 .for_each(|place| *place += first);
             lock.hung_behind.iter_mut().for_each(|head| head.lock += first);
         }
+        pair(&mut process.locks);
         first += process.locks.len() as u64;
+    }
+}
+
+/// Sets the other side of each read-write lock that has two rows.
+fn pair(locks: &mut [Lock]) {
+    let is_side = |lock: &&mut Lock| matches!(lock.kind, Kind::RwlockRead | Kind::RwlockWrite);
+    let mut firsts: HashMap<(String, u32), &mut Lock> = HashMap::new();
+    for lock in locks.iter_mut().filter(is_side) {
+        match firsts.remove(&(lock.address.clone(), lock.life)) {
+            Some(first) => (first.other_side, lock.other_side) = (Some(lock.id), Some(first.id)),
+            None => drop(firsts.insert((lock.address.clone(), lock.life), lock)),
+        }
     }
 }
 

@@ -42,7 +42,8 @@ pub fn tried_by(report: &RunReport) -> Option<Trial> {
         return None;
     }
     let line = report.command.iter().map(|argument| word(argument)).collect::<Vec<_>>().join(" ");
-    let does_end = report.signal.is_none() && report.attached.is_none() && !report.so_far;
+    let is_ended = report.signal.is_some() || report.ended_by_limit;
+    let does_end = !is_ended && report.attached.is_none() && !report.so_far;
     let (introduction, command) = match &report.load {
         Some(load) => (TRY_WITH_LOAD, with_load(&line, load)),
         None if does_end => (TRY, format!("{COMPARE} -- {} CHANGED", shown(word, &line))),

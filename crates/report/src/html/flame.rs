@@ -2,7 +2,7 @@
 
 use crate::aggregate::sum;
 use crate::pieces::{Cause, Piece, pieces};
-use crate::rows::{Row, callers, function, kind_of, place};
+use crate::rows::{Row, callers, function, kind_of};
 use crate::run::{Class, Frame, WaitedIn};
 use crate::svg::{Column, flame};
 use maud::Markup;
@@ -38,7 +38,7 @@ struct Part {
 /// The columns of a row: the record has the waiting of each waiter and of each culprit, but not which of them met, so
 /// the sides are divided apart.
 fn columns(row: &Row<'_>) -> Vec<Column> {
-    let middle = format!("{} {} {}", kind_of(row.first()), row.label(), place(row.first()));
+    let middle = format!("{} {} {}", kind_of(row.first()), row.label(), row.place());
     let (mut above, mut below) = (waiters(row).into_iter(), culprits(row).into_iter());
     let (mut up, mut down) = (above.next(), below.next());
     let mut columns = Vec::new();

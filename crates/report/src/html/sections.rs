@@ -1,7 +1,7 @@
 //! The sections of a run's page.
 
 use super::{Cell, bars, stacks, table};
-use crate::rows::{Row, class_name, kind_of, place};
+use crate::rows::{Row, class_name, kind_of, sides};
 use crate::run::{Blamed, BlamedKind, Class, Distribution, Holds, RunReport, Spans, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
 use crate::terminal::{
@@ -33,13 +33,21 @@ pub(super) fn culprits(report: &RunReport) -> Markup {
                 Cell::text(place),
                 Cell::text(what),
                 count(holds_of(culprit)),
-                duration(Some(culprit.longest_ns)),
+                duration(Some(culprit.longest_ns).filter(|&ns| ns > 0)),
             ]);
             cells
         })
         .collect();
-    let headings =
-        ["gain (est.)", "on the path", "share", "total", "where", "what", "holds", "longest"];
+    let headings = [
+        "gain of the run (est.)",
+        "on the path, of the run",
+        "share",
+        "total",
+        "where",
+        "what",
+        "holds",
+        "longest",
+    ];
     let first = headings.len() - rows.iter().map(Vec::len).max().unwrap_or(0);
     html! {
         @if !rows.is_empty() { (table(&headings[first..], &rows)) }
@@ -75,19 +83,6 @@ pub(super) fn spans(report: &RunReport, spans: &Spans) -> Markup {
 
 /// Bars and table of the locks.
 pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
-    // Waiting for work would dwarf the rest.
-    let held_up = |row: &&Row| row.wait_total() > 0 && row.class().is_caused_by_holders();
-    let waited: Vec<&Row> = rows.iter().filter(held_up).take(BARS).collect();
-    let chart = waited.first().map(|first| {
-        let axis = Axis::linear(0.0, first.wait_total() as f64, "total wait", figures::duration_f);
-        let lanes_of: Vec<Lane> = waited.iter().map(|row| bars::bar(row, name(row))).collect();
-        lanes(
-            "Total wait of each lock of class contention or gate",
-            &axis,
-            &lanes_of,
-            &bars::LEGEND,
-        )
-    });
     let [hold_p50, hold_p99, longest_hold] = match report.holds {
         Some(Holds::Waited) => ["blocking hold p50", "blocking hold p99", "longest blocking hold"],
         Some(Holds::All) | None => ["hold p50", "hold p99", "longest hold"],
@@ -105,7 +100,7 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
         "slept",
         "wait",
         "not ended",
-        "of time",
+        "of threads' time",
         "p50",
         "p99",
         "longest",
@@ -114,7 +109,7 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
         hold_p50,
         hold_p99,
         longest_hold,
-        "in use",
+        "in use, of run",
         "queue",
     ];
     let cells = rows.iter().take(TABLE_ROWS).map(|row| {
@@ -142,11 +137,31 @@ pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
         cells
     });
     let table = without_constants(&headings, cells.collect(), rows);
-    html! { @if let Some(chart) = chart { (chart) } (table) }
+    html! {
+        @if let Some(chart) = chart(rows) { (chart) }
+        (table)
+        @if let Some(sides) = sides(&rows[..rows.len().min(TABLE_ROWS)]) { p class="more" { (sides) } }
+    }
+}
+
+fn chart(rows: &[Row]) -> Option<Markup> {
+    // Waiting for work would dwarf the rest.
+    let held_up = |row: &&Row| row.wait_total() > 0 && row.class().is_caused_by_holders();
+    let waited: Vec<&Row> = rows.iter().filter(held_up).take(BARS).collect();
+    waited.first().map(|first| {
+        let axis = Axis::linear(0.0, first.wait_total() as f64, "total wait", figures::duration_f);
+        let lanes_of: Vec<Lane> = waited.iter().map(|row| bars::bar(row, name(row))).collect();
+        lanes(
+            "Total wait of each lock of class contention or gate",
+            &axis,
+            &lanes_of,
+            &bars::LEGEND,
+        )
+    })
 }
 
 fn name(row: &Row) -> String {
-    format!("{} {}", row.label(), place(row.first()))
+    format!("{} {}", row.label(), row.place())
 }
 
 fn names(row: &Row) -> Vec<Cell> {
@@ -155,7 +170,7 @@ fn names(row: &Row) -> Vec<Cell> {
         Cell::figure(row.pids(), f64::from(row.pid)),
         Cell::text(class_name(row.class())),
         Cell::text(kind_of(row.first())),
-        Cell::text(place(row.first())),
+        Cell::text(row.place()),
         Cell::figure(figures::count(row.locks.len() as u64), row.locks.len() as f64),
         count(row.taken()),
     ]

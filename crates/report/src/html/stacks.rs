@@ -1,6 +1,7 @@
 //! The worst cases of a row with the stacks of all threads involved.
 
 use crate::deadlocks::{behind, holder, waits};
+use crate::frames::{self, Line};
 use crate::hangs;
 use crate::inversions::{advice, held, taken};
 use crate::rows::{Row, function, source};
@@ -9,7 +10,7 @@ use crate::terminal::{both_ends, cause, lost, member, several, slept};
 use maud::{Markup, html};
 use uncontended_figures::duration;
 
-/// How many frames of a stack are shown.
+/// How many lines of a stack are shown.
 const FRAMES: usize = 16;
 
 /// The longest wait and the longest idle interval of the locks of `row`.
@@ -98,14 +99,22 @@ fn stack(title: &str, frames: &[Frame]) -> Markup {
         (Some(file), Some(line)) => Some(format!("{file}:{line}")),
         _ => source(frame).filter(|_| frame.function.is_some()),
     };
+    let lines = frames::lines(frames);
+    let more: usize = lines.iter().skip(FRAMES).map(|line| line.frames()).sum();
+    let names = |left: &[Frame]| left.iter().map(function).collect::<Vec<_>>().join(", ");
     html! {
         @if !frames.is_empty() {
             div class="remark" { (title) }
             ul class="stack" {
-                @for frame in frames.iter().take(FRAMES) {
-                    li { (function(frame)) @if let Some(place) = place(frame) { i { (place) } } }
+                @for line in lines.iter().take(FRAMES) {
+                    @match line {
+                        Line::Frame(frame) => {
+                            li { (function(frame)) @if let Some(place) = place(frame) { i { (place) } } }
+                        }
+                        Line::Left(left, what) => { li title=(names(left)) { i { "… " (left.len()) " " (what) } } }
+                    }
                 }
-                @if frames.len() > FRAMES { li { "… " (frames.len() - FRAMES) " more" } }
+                @if more > 0 { li { "… " (more) " more" } }
             }
         }
     }

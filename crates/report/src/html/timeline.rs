@@ -1,6 +1,6 @@
 //! The worst minute of a run: the longest waits, idle intervals and holds at the time they occurred.
 
-use crate::rows::place;
+use crate::rows::called;
 use crate::run::{Class, Lock, Moment, RunReport, Span};
 use crate::svg::{Axis, Lane, Segment, lanes};
 use maud::Markup;
@@ -118,7 +118,7 @@ fn lane(lock: &Lock, start: u64, end: u64, names: &HashMap<u32, &str>) -> Lane {
         (from < to).then_some(Segment { from: from as f64, to: to as f64, colour, height, title })
     });
     Lane {
-        name: format!("#{} {}", lock.id, place(lock)),
+        name: format!("#{} {}", lock.id, called(lock)),
         note: String::new(),
         segments: segments.collect(),
     }

@@ -11,7 +11,7 @@ use crate::code::is_match;
 use crate::deadlocks::named;
 use crate::hangs::wanted;
 use crate::helpers;
-use crate::rows::{class_name, code, code_in, kind_name, kind_of, place, variable};
+use crate::rows::{called, class_name, code, code_in, kind_name, kind_of, place, variable};
 use crate::run::{Blamed, Frame, Inversion, Lock, RunReport, Stuck, Thread};
 use crate::terminal::words;
 use std::collections::HashMap;
@@ -156,6 +156,8 @@ impl<'a> Printed<'a> {
             place(lock),
             format!("#{}{variable} {}", lock.id, place(lock)),
             format!("lock #{} ({})", lock.id, place(lock)),
+            format!("#{} {}", lock.id, place(lock)),
+            format!("#{} {}", lock.id, called(lock)),
         ];
         let blamed = lock.held_by.iter().chain(&lock.ended_by).filter_map(helpers::blamed);
         let waited = lock.waited_in.iter();

@@ -23,8 +23,8 @@ const MOST: usize = 5;
 const LEAST: f64 = 0.005;
 
 const COLUMNS: [Column; 6] = [
-    Column::figure(GAIN),
-    Column::figure(ON_PATH).goes(2),
+    Column::figure(GAIN).of(OF_RUN),
+    Column::figure(ON_PATH).of(OF_RUN).goes(2),
     Column::figure("share"),
     Column::figure("total").goes(1),
     Column::elastic("where").least(WHERE),
@@ -37,6 +37,7 @@ const LEAST_WHERE: usize = 30;
 const LEAST_WHAT: usize = 20;
 const GAIN: &str = "gain (est.)";
 const ON_PATH: &str = "on path";
+const OF_RUN: &str = "of the run";
 
 /// The culprits of a report that are worth a line, the worst first.
 pub(crate) fn shown(report: &RunReport) -> impl Iterator<Item = &Blamed> {
@@ -102,7 +103,8 @@ pub(super) enum Ending {
 impl Ending {
     pub(super) fn of(report: &RunReport) -> Self {
         let is_stuck = !report.deadlocks.is_empty() || !hangs::all(report).is_empty();
-        let is_cut = report.signal.is_some() || report.so_far || report.attached.is_some();
+        let is_ended = report.signal.is_some() || report.ended_by_limit;
+        let is_cut = is_ended || report.so_far || report.attached.is_some();
         match (is_stuck, is_cut) {
             (true, _) => Ending::Stuck,
             (false, true) => Ending::Cut,

@@ -1,10 +1,11 @@
 //! The table of locks.
 
 use super::{Options, heading, several};
-use crate::rows::{Row, class_name, kind_of, place};
+use crate::rows::{Row, class_name, kind_of, sides};
 use crate::run::{Class, Distribution, Holds, Kind, RunReport};
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
+use uncontended_figures::text::wrap;
 
 /// A column and its content.
 type Shown = (Column, fn(&Row) -> String);
@@ -13,7 +14,9 @@ const LOCK: Shown = (Column::figure("lock"), |row| row.label());
 const PID: Shown = (Column::figure("pid"), |row| row.pids());
 const CLASS: Shown = (Column::word("class"), |row| class_name(row.class()).to_owned());
 const KIND: Shown = (Column::word("kind").goes(3), |row| kind_of(row.first()).to_owned());
-const WHERE: Shown = (Column::elastic("where"), |row| place(row.first()));
+/// A variable, and the beginning of the code: what a person looks for.
+const NAMED: usize = 28;
+const WHERE: Shown = (Column::elastic("where").least(NAMED), |row| row.place());
 const LOCKS: Shown =
     (Column::figure("locks").goes(4), |row| figures::count(row.locks.len() as u64));
 const TAKEN: Shown = (Column::figure("taken"), |row| row.taken().map_or_else(dash, figures::count));
@@ -23,12 +26,13 @@ const BLOCKED: Shown = (Column::figure("blocked").goes(1), |row| {
 const TRIES: Shown = (Column::figure("tries failed"), |row| figures::count(row.try_failed));
 const SLEPT: Shown =
     (Column::figure("slept").goes(11), |row| row.slept.share().map_or_else(dash, figures::percent));
+const OF_TIME: &str = "of time";
 const WAIT: [Shown; 6] = [
     (Column::figure("total").of("wait"), |row| time(&row.wait, |wait| wait.total)),
     (Column::figure("not ended").of("wait"), |row| {
         row.unfinished.map_or_else(dash, |(_, ns)| figures::duration(ns))
     }),
-    (Column::figure("of time").of("wait").goes(1), |row| {
+    (Column::figure(OF_TIME).of("wait").goes(1), |row| {
         // A wait may contain time in which its thread wanted a CPU, which is not in the life that is divided by.
         row.wait_share.map_or_else(dash, |share| figures::percent(share.min(1.0)))
     }),
@@ -60,16 +64,27 @@ pub(crate) fn holds(report: &RunReport) -> &'static str {
     }
 }
 
-/// The remark on the table.
-pub(crate) const REMARK: &str =
-    "by total wait; that of a queue, a hand-off or a gate may be intended";
+/// The remark on a table of these rows.
+fn remark(rows: &[Row], table: &str) -> String {
+    let is_contended = rows.iter().all(|row| row.class() == Class::Contention);
+    let [intended, before] = match is_contended {
+        true => ["", "; "],
+        false => ["; that of a queue, a hand-off or a gate may be intended", "  "],
+    };
+    let has_share = table.lines().take(2).any(|line| line.contains(OF_TIME));
+    let share = if has_share {
+        format!("{before}{OF_TIME}: share of the threads' time")
+    } else {
+        String::new()
+    };
+    format!("by total wait{intended}{share}")
+}
 
 /// All rows, without columns that tell nothing: one process, one lock per row, nothing but contention.
 pub(super) fn locks(report: &RunReport, rows: &[Row], options: &Options, paint: Paint) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let heading = heading("Locks", REMARK, options, paint);
     let holds = HOLD.map(|(column, cell)| (column.of(holds(report)), cell));
     let shown = &rows[..rows.len().min(options.top)];
     // Only the kind tells the two rows of a read-write lock apart.
@@ -108,7 +123,10 @@ pub(super) fn locks(report: &RunReport, rows: &[Row], options: &Options, paint: 
     if shown.iter().all(|row| row.locks.len() == 1) {
         table.drop_column("locks");
     }
-    heading + &table.text(options.width, paint) + &left_out(rows, options)
+    let sides = sides(shown).map_or_else(String::new, |line| wrap(&line, "  ", options.width));
+    let table = table.text(options.width, paint);
+    let heading = heading("Locks", &remark(shown, &table), options, paint);
+    heading + &table + &left_out(rows, options) + &sides
 }
 
 /// A line about the rows that the table omits.

@@ -146,6 +146,9 @@ pub(crate) fn ended(report: &RunReport) -> String {
     }
     match report.signal {
         Some(signal) => format!("ended by {} (status {})", signal_name(signal), report.exit_status),
+        None if report.ended_by_limit => {
+            format!("ended by --for (exit status {})", report.exit_status)
+        }
         None => format!("exit status {}", report.exit_status),
     }
 }

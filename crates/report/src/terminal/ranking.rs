@@ -220,6 +220,8 @@ fn without_path(report: &RunReport) -> &'static str {
         "the program was not watched from its start to its end"
     } else if report.so_far {
         "the program had not ended, so it has no length yet"
+    } else if report.ended_by_limit {
+        "--for ended the program, and no thread's work set the run's length"
     } else if report.signal.is_some() {
         "a signal ended the program, and no thread's work set the run's length"
     } else if report.source == Source::Kernel {

@@ -2,6 +2,7 @@
 
 use super::{Options, Paint, heading};
 use crate::findings::{NOT_SEEN, waited_at};
+use crate::frames::{self, Line};
 use crate::helpers;
 use crate::rows::{self, Row, Slept, place};
 use crate::run::{
@@ -15,7 +16,7 @@ use uncontended_figures::text::{fit, wrap};
 const WAITS: usize = 5;
 /// How many have their longest idle interval shown.
 const IDLES: usize = 3;
-/// How many frames of a stack are shown.
+/// How many lines of a stack are shown.
 const FRAMES: usize = 8;
 /// From this long on, it was not the wakeup alone that took so long.
 const WAKEUP_NS: u64 = 200_000;
@@ -67,9 +68,10 @@ pub(crate) fn both_ends(lock: &Lock) -> Vec<String> {
     let waited = if waited.len() > 1 { waited } else { Vec::new() };
     let line = |how: &str, places: &[Place]| {
         let named = places.iter().filter(|(share, ..)| *share >= LEAST).take(PLACES);
-        let words = named.map(|(share, code, pids)| {
+        let words = named.enumerate().map(|(nth, (share, code, pids))| {
             let code = code.as_deref().unwrap_or("unrecorded code");
-            format!("{code} ({}{})", figures::percent(*share), of_processes(pids))
+            let of = if nth == 0 { " of the waiting" } else { "" };
+            format!("{code} ({}{of}{})", figures::percent(*share), of_processes(pids))
         });
         let words: Vec<String> = words.collect();
         let more = if places.len() > words.len() { ", …" } else { "" };
@@ -254,22 +256,21 @@ fn stack(title: &str, frames: &[Frame], options: &Options, paint: Paint) -> Stri
     format!("  {}\n{}", paint.dim(title), lines(frames, options))
 }
 
-/// The innermost frames of a stack. Of several that belong to the lock's own code, the first.
+/// The innermost lines of a stack.
 pub(super) fn lines(frames: &[Frame], options: &Options) -> String {
     let mut text = String::new();
     let room = options.width.saturating_sub(6);
-    let own = frames.len() - rows::callers(frames).count();
-    // A line that says how many are left out is worth two of them.
-    let left_out = if (3..frames.len()).contains(&own) { own - 1 } else { 0 };
-    let shown = frames.iter().enumerate().filter(|&(nth, _)| nth == 0 || nth > left_out);
-    for (nth, frame) in shown.take(FRAMES) {
-        text.push_str(&format!("    {}\n", fit(&frame_line(frame), room)));
-        if nth == 0 && left_out > 0 {
-            text.push_str(&format!("    … {left_out} of the lock's own code\n"));
-        }
+    let all = frames::lines(frames);
+    for line in all.iter().take(FRAMES) {
+        let line = match line {
+            Line::Frame(frame) => fit(&frame_line(frame), room),
+            Line::Left(left, what) => format!("… {} {what}", left.len()),
+        };
+        text.push_str(&format!("    {line}\n"));
     }
-    if frames.len() - left_out > FRAMES {
-        text.push_str(&format!("    … {} more\n", frames.len() - left_out - FRAMES));
+    let more: usize = all.iter().skip(FRAMES).map(|line| line.frames()).sum();
+    if more > 0 {
+        text.push_str(&format!("    … {more} more\n"));
     }
     text
 }

@@ -17,6 +17,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
         command: command.iter().map(|&word| word.to_owned()).collect(),
         exit_status: 0,
         signal: None,
+        ended_by_limit: false,
         wall_ns: 4_213 * MS,
         cpus: None,
         so_far: false,
@@ -119,6 +120,7 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         left: None,
         herd: None,
         summed: None,
+        other_side: None,
     }
 }
 
