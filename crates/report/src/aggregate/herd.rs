@@ -9,7 +9,7 @@
 //! `tests/programs`: `herd.c`.
 
 use super::locks::Rows;
-use super::path::Logs;
+use super::logs::Logs;
 use crate::run::{Herd, Kind};
 use std::collections::{HashMap, HashSet};
 use uncontended_trace::layout::logged;

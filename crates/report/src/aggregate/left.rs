@@ -7,7 +7,7 @@
 //! `tests/programs`: `dies_with_it.c`.
 
 use super::locks::Rows;
-use super::path::Logs;
+use super::logs::Logs;
 use crate::run::{Kind, Left};
 use std::collections::HashMap;
 use uncontended_trace::layout::logged;

@@ -7,7 +7,7 @@
 //! `tests/aggregate.rs`; `tests/programs`: `wait_in_handler.c`.
 
 use super::locks::Rows;
-use super::path::Logs;
+use super::logs::Logs;
 use crate::run::Thread;
 use uncontended_trace::layout::logged;
 use uncontended_trace::reader::{ProcessRecord, ThreadRecord};
