@@ -8,6 +8,8 @@ static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static int jobs, is_over, round_;
 static _Atomic int done;
 
+static void nap_us(int us) { nanosleep(&(struct timespec){0, us * 1000}, NULL); }
+
 NOINLINE static void *work(void *unused) {
     pthread_mutex_lock(&mutex);
     for (;;) {
@@ -50,8 +52,8 @@ int main(int argc, char **argv) {
     nap_ms(5);
     for (int i = 1; i <= told; i++) {
         tell(is_meant, is_one);
-        while (done < (is_meant ? i * WORKERS : i)) sched_yield();
-        if (is_seldom) nap_ms(20);
+        while (done < (is_meant ? i * WORKERS : i)) nap_us(20);
+        nap_us(is_seldom ? 20000 : 200); /* Lets all of them wait again. */
     }
     pthread_mutex_lock(&mutex);
     is_over = 1;

@@ -1,6 +1,6 @@
 //! What the findings say of programs that know why their threads waited.
 
-use super::{check_by, check_killed, check_unmet, check_with};
+use super::{check_by, check_killed, check_unmet, check_with, rows};
 use serde_json::Value;
 
 fn texts(report: &Value) -> Vec<&str> {
@@ -221,7 +221,8 @@ fn a_herd_is_told_from_threads_that_are_needed() {
         let texts = texts(&report);
         let is_said =
             texts.iter().any(|text| text.contains("wakeups were for nothing, most by tell"));
-        assert_eq!(is_said, how == "all", "{how}: {texts:#?}");
+        let herds: Vec<&Value> = rows(&report).map(|row| &row["herd"]).collect();
+        assert_eq!(is_said, how == "all", "{how}: {herds:?} {texts:#?}");
     }
 }
 
