@@ -155,11 +155,11 @@ impl ElfSymbols {
                 self.look_up(wanted.clone(), target + 1).pop()
             }
             Callee::Imported(name) => Some(Frame {
-                function: Some(find::demangled(&name)),
+                function: Some(find::demangled(&name).into()),
                 file: None,
                 line: None,
                 module: None,
-                address: String::new(),
+                address: "".into(),
             }),
         }
     }
@@ -173,8 +173,8 @@ impl ElfSymbols {
             function: None,
             file: None,
             line: None,
-            module: (!key.0.path().is_empty()).then(|| key.0.path().to_owned()),
-            address: format!("{address:#x}"),
+            module: (!key.0.path().is_empty()).then(|| key.0.path().into()),
+            address: format!("{address:#x}").into(),
         };
         let mut frames = self.kept(&key.0, address, &bare);
         if frames.is_empty() {
@@ -301,7 +301,7 @@ mod tests {
         for module in ["", "[vdso]", "/no/such/file", "/etc/passwd", "/dev/zero"] {
             let frames = symbols.frames(module, 0x1234);
             assert_eq!(frames.len(), 1);
-            assert_eq!(frames[0].address, "0x1234");
+            assert_eq!(&*frames[0].address, "0x1234");
             assert_eq!(frames[0].function, None);
         }
     }

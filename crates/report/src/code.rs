@@ -10,6 +10,9 @@
 //! Stacks of programs that use these libraries, and their sources.
 
 use crate::run::{Frame, Kind, Like};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Modules; the last two are the preloaded observer, where the kernel sees it.
 const MODULES: [&str; 10] = [
@@ -176,12 +179,14 @@ const LIKE: [(&str, Like); 13] = [
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Skipped {
     more: Vec<String>,
+    /// What was said of frames with this function, file and module: stacks of many rows have the same ones.
+    known: RefCell<HashMap<[Option<Arc<str>>; 3], bool>>,
 }
 
 impl Skipped {
     /// The tables, and functions, files and modules that match one of `patterns`.
     pub(crate) fn with(patterns: &[String]) -> Self {
-        Skipped { more: patterns.to_vec() }
+        Skipped { more: patterns.to_vec(), known: RefCell::default() }
     }
 
     /// The frame that identifies a stack: the innermost one outside such code, else that of the lock which was called.
@@ -221,7 +226,12 @@ impl Skipped {
 
     /// Whether a frame is of such code.
     pub(crate) fn contains(&self, frame: &Frame) -> bool {
-        let base = |path: &'_ Option<String>| path.as_deref().map_or("", base).to_owned();
+        let named = [&frame.function, &frame.file, &frame.module].map(Option::clone);
+        *self.known.borrow_mut().entry(named).or_insert_with(|| self.matches(frame))
+    }
+
+    fn matches(&self, frame: &Frame) -> bool {
+        let base = |path: &'_ Option<Arc<str>>| path.as_deref().map_or("", base).to_owned();
         let (module, file) = (base(&frame.module), base(&frame.file));
         MODULES.iter().any(|pattern| is_match(&module, pattern))
             || is_standard(frame)
@@ -316,7 +326,7 @@ pub(crate) fn is_match(text: &str, pattern: &str) -> bool {
 pub(crate) fn line(frame: &Frame) -> Frame {
     let mut line = frame.clone();
     if line.function.is_some() && line.line.is_some() {
-        line.address.clear();
+        line.address = "".into();
     }
     line
 }
@@ -329,14 +339,15 @@ mod tests {
     fn a_stack_of_a_locks_code_alone_is_known_by_what_was_called() {
         let site = |functions: &[&str]| {
             let frame = |name: &&str| Frame {
-                function: Some((*name).to_owned()),
+                function: Some((*name).into()),
                 file: None,
                 line: None,
-                module: Some("/bin/program".to_owned()),
-                address: String::new(),
+                module: Some("/bin/program".into()),
+                address: "".into(),
             };
             let stack: Vec<Frame> = functions.iter().map(frame).collect();
-            Skipped::with(&["mine".to_owned()]).site(&stack).unwrap().function.clone().unwrap()
+            let skipped = Skipped::with(&["mine".to_owned()]);
+            skipped.site(&stack).unwrap().function.clone().unwrap().to_string()
         };
         let wait = ["syscall", "std::sys::futex_wait", "<std::sync::barrier::Barrier>::wait"];
         let start = ["std::sys::backtrace::__rust_begin_short_backtrace", "std::thread::start"];
@@ -349,14 +360,8 @@ mod tests {
     #[test]
     fn a_programs_own_code_is_told_from_libraries_of_like_names() {
         let is_lock = |name: &str| {
-            let function = Some(name.to_owned());
-            is_lock(&Frame {
-                function,
-                file: None,
-                line: None,
-                module: None,
-                address: String::new(),
-            })
+            let function = Some(name.into());
+            is_lock(&Frame { function, file: None, line: None, module: None, address: "".into() })
         };
         for own in [
             "core::Engine::rebuild()",

@@ -2,6 +2,7 @@
 
 use crate::run::{FutexSite, SpanKind, StillRunning, Thread};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What `unc` itself observed of a run; a trace file keeps it with the record.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -88,9 +89,9 @@ pub struct ModuleNames {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedFrame {
     /// Demangled name.
-    pub function: Option<String>,
+    pub function: Option<Arc<str>>,
     /// Source file.
-    pub file: Option<String>,
+    pub file: Option<Arc<str>>,
     /// Line in that file.
     pub line: Option<u32>,
 }

@@ -32,6 +32,7 @@ pub use thread::Thread;
 use crate::facts::LoadFacts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The value of `schema`.
 pub const SCHEMA: &str = "uncontended.run/1";
@@ -478,19 +479,19 @@ pub struct Woken {
     pub not_scheduled_ns: u64,
 }
 
-/// One frame of a stack.
+/// One frame of a stack. Stacks of many rows have the same frames: their texts are shared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Frame {
     /// Demangled name.
-    pub function: Option<String>,
+    pub function: Option<Arc<str>>,
     /// Source file.
-    pub file: Option<String>,
+    pub file: Option<Arc<str>>,
     /// Line in that file.
     pub line: Option<u32>,
     /// Path of the program or library.
-    pub module: Option<String>,
+    pub module: Option<Arc<str>>,
     /// Address within the module, as hexadecimal text.
-    pub address: String,
+    pub address: Arc<str>,
 }
 
 /// The cost of observing.

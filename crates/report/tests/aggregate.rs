@@ -62,10 +62,10 @@ fn the_parts_of_all_threads_are_put_together() {
     let worst = row.worst_idle.as_ref().unwrap();
     assert_eq!((worst.ns, worst.cause), (200_000, IdleCause::NotWoken));
     let addresses =
-        |frames: &[Frame]| frames.iter().map(|frame| frame.address.clone()).collect::<Vec<_>>();
+        |frames: &[Frame]| frames.iter().map(|frame| frame.address.to_string()).collect::<Vec<_>>();
     assert_eq!(addresses(&row.worst_wait.as_ref().unwrap().waiter), ["0x10", "0x20"]);
     assert_eq!(addresses(&worst.releaser), ["0x7888", "0xf0000000"]);
-    assert_eq!(row.site.as_ref().unwrap().address, "0x10");
+    assert_eq!(&*row.site.as_ref().unwrap().address, "0x10");
     // The wait ended 4,000,000 ticks after the start and took 1,000,000.
     assert_eq!(
         (row.moments[0].at_ns, row.moments[0].ns, row.moments[0].tid),

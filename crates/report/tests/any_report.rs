@@ -56,11 +56,11 @@ impl Dice {
 
     fn frame(&mut self) -> Frame {
         Frame {
-            function: self.maybe(Dice::text),
-            file: self.maybe(Dice::text),
+            function: self.maybe(Dice::text).map(Into::into),
+            file: self.maybe(Dice::text).map(Into::into),
             line: self.maybe(|random| random.next() as u32),
-            module: self.maybe(Dice::text),
-            address: self.text(),
+            module: self.maybe(Dice::text).map(Into::into),
+            address: self.text().into(),
         }
     }
 

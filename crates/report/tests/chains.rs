@@ -35,8 +35,8 @@ impl Symbols for Addresses {
             0x51 => "<std::sys::sync::mutex::futex::Mutex>::lock".to_owned(),
             number => format!("f{number:x}"),
         };
-        let function = Some(function);
-        let (module, address) = (Some(module.to_owned()), format!("{address:#x}"));
+        let function = Some(function.into());
+        let (module, address) = (Some(module.into()), format!("{address:#x}").into());
         vec![Frame { function, file: None, line: None, module, address }]
     }
 

@@ -9,11 +9,11 @@ use uncontended_report::terminal::{Options, render};
 
 fn of(function: &str, file: &str, module: &str) -> Frame {
     Frame {
-        function: Some(function.to_owned()),
-        file: Some(file.to_owned()),
+        function: Some(function.into()),
+        file: Some(file.into()),
         line: Some(7),
-        module: Some(module.to_owned()),
-        address: "0x10".to_owned(),
+        module: Some(module.into()),
+        address: "0x10".into(),
     }
 }
 

@@ -60,7 +60,7 @@ fn what_wakes_stands_next_to_its_caller() {
     let stack = [frame("ul", "own.c", 3), frame("merge", "own.c", 9)];
     let culprit = |address: &str| {
         let mut stack = stack.to_vec();
-        address.clone_into(&mut stack[1].address);
+        stack[1].address = address.into();
         let [site, caller] = [0, 1].map(|nth| stack[nth].clone());
         Blamed {
             site: Some(site),

@@ -158,7 +158,7 @@ fn a_difference_matches_rows_though_lines_moved() {
     for (report, function) in [(&mut one, "push"), (&mut two, "pop")] {
         let row = &mut report.processes[0].locks[0];
         row.variable = Some("queue".to_owned());
-        row.site.as_mut().unwrap().function = Some(function.to_owned());
+        row.site.as_mut().unwrap().function = Some(function.into());
     }
     let row = &diff(&one, &two).rows[1];
     assert!(row.place == "queue" && row.sides.iter().all(Option::is_some), "{row:?}");

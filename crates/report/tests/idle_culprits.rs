@@ -44,7 +44,7 @@ fn an_idle_lock_names_the_code_that_waited_and_the_cause() {
             uncontended_report::aggregate::report(&writer.bytes, facts(), &mut Named).unwrap();
         let [culprit] = &report.culprits[..] else { panic!("one: {:?}", report.culprits) };
         assert_eq!((culprit.kind, culprit.cause), (BlamedKind::Idle, Some(expected)));
-        assert_eq!(culprit.site.as_ref().unwrap().address, "0x20");
+        assert_eq!(&*culprit.site.as_ref().unwrap().address, "0x20");
         assert_eq!(culprit.stack.len(), 2);
         let json = serde_json::to_value(&report).unwrap();
         assert_eq!(json["culprits"][0]["cause"], text);

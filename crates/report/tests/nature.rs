@@ -27,11 +27,11 @@ impl Symbols for Names<'_> {
                 .0
                 .get(address as usize - 1)
                 .filter(|name| !name.is_empty())
-                .map(|&name| name.to_owned()),
+                .map(|&name| name.into()),
             file: None,
             line: None,
-            module: Some(module.to_owned()),
-            address: format!("{address:#x}"),
+            module: Some(module.into()),
+            address: format!("{address:#x}").into(),
         }]
     }
 
@@ -286,7 +286,8 @@ fn a_chain_counts_at_locks_alone() {
         let row = only(&report);
         let blame = row.blame.unwrap();
         assert_eq!((blame.ended_ns, blame.unknown_ns), (500_000, 0));
-        let name = |site: &Option<Frame>| site.as_ref().unwrap().function.clone().unwrap();
+        let name =
+            |site: &Option<Frame>| site.as_ref().unwrap().function.clone().unwrap().to_string();
         let enders = row.ended_by.iter().map(|piece| (name(&piece.site), piece.wait_ns));
         let enders: Vec<_> = enders.collect();
         let culprits: Vec<_> = report.culprits.iter().map(|c| (name(&c.site), c.kind)).collect();
@@ -425,7 +426,7 @@ fn skipped_frames_do_not_name_a_lock() {
         let skip_frames = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
         let report = run_of(FUTEX, &waiter, wakeups, Facts { skip_frames, ..facts() });
         let row = only(&report);
-        let ender = row.ended_by[0].site.as_ref().unwrap().function.clone().unwrap();
+        let ender = row.ended_by[0].site.as_ref().unwrap().function.clone().unwrap().to_string();
         (site(row).to_owned(), ender)
     };
     assert_eq!(named(&[]), ("my_lock".to_owned(), "my_unlock".to_owned()));
@@ -537,7 +538,7 @@ fn a_culprit_in_a_library_is_named_with_the_programs_own_code() {
     let mut report = common::sort();
     let own = common::frame("fill", "sort.c", 40);
     let allocate = Frame {
-        module: Some("/usr/lib/libsqlite3.so.0".to_owned()),
+        module: Some("/usr/lib/libsqlite3.so.0".into()),
         ..common::frame("sqlite3Malloc", "malloc.c", 7)
     };
     report.processes[0].command = vec!["./program".to_owned()];

@@ -30,7 +30,7 @@ impl Symbols for Names {
             file: None,
             line: None,
             module: Some(module.into()),
-            address: format!("{address:#x}"),
+            address: format!("{address:#x}").into(),
         }]
     }
 
@@ -125,7 +125,8 @@ fn a_futex_is_a_lock_by_its_functions_and_its_culprit_is_who_woke() {
     );
     let parts = Woken { not_woken_ns: 90 * MS, not_scheduled_ns: 10 * MS };
     assert_eq!((lock.woken, lock.idle_causes), (Some(parts), None));
-    let name = |frame: &Option<Frame>| frame.as_ref().unwrap().function.clone().unwrap();
+    let name =
+        |frame: &Option<Frame>| frame.as_ref().unwrap().function.clone().unwrap().to_string();
     assert_eq!(name(&lock.site), "want");
     assert_eq!((name(&lock.ended_by[0].site), lock.ended_by[0].wait_ns), ("hold".into(), 100 * MS));
     assert_eq!(name(&report.culprits[0].site), "hold");

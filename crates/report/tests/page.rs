@@ -114,8 +114,8 @@ fn hostile_names_stay_text() {
     let process = &mut report.processes[0];
     process.threads[0].name = BAD.to_owned();
     process.locks[0].address = BAD.to_owned();
-    process.locks[0].site.as_mut().unwrap().function = Some(BAD.to_owned());
-    process.locks[0].worst_wait.as_mut().unwrap().holder[0].file = Some(BAD.to_owned());
+    process.locks[0].site.as_mut().unwrap().function = Some(BAD.into());
+    process.locks[0].worst_wait.as_mut().unwrap().holder[0].file = Some(BAD.into());
     report.coverage.unseen.push(BAD.to_owned());
     report.clock.source = BAD.to_owned();
     let mut html = run_page(&report);

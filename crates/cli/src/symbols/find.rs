@@ -17,6 +17,7 @@ use std::io::{ErrorKind, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use uncontended_report::run::Frame;
 
 const DEBUG_ROOT: &str = "/usr/lib/debug";
@@ -245,10 +246,9 @@ impl Source {
             while let Ok(Some(frame)) = found.next() {
                 let name = frame.function.as_ref().and_then(|name| name.raw_name().ok());
                 is_whole = name.is_some_and(|name| is_mangled(&name));
-                let function =
-                    frame.function.and_then(|name| Some(name.demangle().ok()?.into_owned()));
+                let function = frame.function.and_then(|name| Some(name.demangle().ok()?.into()));
                 let (source, line) =
-                    frame.location.map_or((None, None), |at| (at.file.map(str::to_owned), at.line));
+                    frame.location.map_or((None, None), |at| (at.file.map(Arc::from), at.line));
                 frames.push(Frame { function, file: source, line, ..bare.clone() });
             }
         }
@@ -260,7 +260,7 @@ impl Source {
             let symbol = mini.or_else(|| self.loader.find_symbol(probe)).map(demangled);
             let of = outer.function.take();
             let is_its = |symbol: &String| of.as_ref().is_none_or(|of| is_of_class(symbol, of));
-            outer.function = symbol.filter(is_its).or_else(|| of.clone());
+            outer.function = symbol.filter(is_its).map(Arc::from).or_else(|| of.clone());
         }
         frames
     }

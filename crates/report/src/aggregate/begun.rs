@@ -25,7 +25,7 @@ pub(super) fn ran(called: Frame, points_to: &[Frame], skipped: &Skipped) -> Opti
     let is_own = |frame: &&Frame| !skipped.contains(frame);
     match Callable::of(name)? {
         Callable::Object(of) => {
-            let function = Some(format!("{of}::operator()"));
+            let function = Some(format!("{of}::operator()").into());
             // The line is the library's.
             let object = Frame { function, file: None, line: None, ..called };
             Some(object).filter(|object| is_own(&object))
@@ -113,11 +113,11 @@ mod tests {
 
     fn frame(function: &str) -> Frame {
         Frame {
-            function: Some(function.to_owned()),
-            file: Some("std_thread.h".to_owned()),
+            function: Some(function.into()),
+            file: Some("std_thread.h".into()),
             line: Some(210),
-            module: Some("/bin/program".to_owned()),
-            address: "0x10".to_owned(),
+            module: Some("/bin/program".into()),
+            address: "0x10".into(),
         }
     }
 
@@ -133,7 +133,7 @@ mod tests {
     /// What is named if the words lead to these functions.
     fn named(called: &str, points_to: &[&str]) -> Option<String> {
         let points_to: Vec<Frame> = points_to.iter().map(|name| frame(name)).collect();
-        ran(frame(called), &points_to, &Skipped::default())?.function
+        Some(ran(frame(called), &points_to, &Skipped::default())?.function?.to_string())
     }
 
     #[test]

@@ -517,7 +517,7 @@ mod tests {
     #[test]
     fn the_callers_of_one_culprit_are_kept_those_of_the_most_waiting_first() {
         let outside =
-            Frame { module: Some("libc.so.6".to_owned()), ..stack(&[("start", "9")])[0].clone() };
+            Frame { module: Some("libc.so.6".into()), ..stack(&[("start", "9")])[0].clone() };
         let piece = |caller: &str, wait_ns| {
             let mut stack =
                 stack(&[("unlock", "1"), ("give", "2"), ("x", "3"), (caller, "4"), ("main", "5")]);

@@ -12,6 +12,7 @@
 use super::stacks::Stacks;
 use crate::run::Class;
 use std::collections::HashSet;
+use std::sync::Arc;
 use uncontended_trace::layout::{CHAIN, PASSED, WAITED, WAKE};
 use uncontended_trace::reader::{CellRecord, ThreadRecord};
 
@@ -55,7 +56,7 @@ fn by_takers(lock: u32, cells: &[(&ThreadRecord, CellRecord)]) -> Option<f64> {
 fn in_its_code(cells: &[(&ThreadRecord, CellRecord)], stacks: &mut Stacks<'_>) -> f64 {
     let caused = || cells.iter().flat_map(|(_, cell)| &cell.caused);
     let waits = caused().filter(|caused| caused.passed_to == WAITED);
-    let takes: HashSet<String> = waits
+    let takes: HashSet<Arc<str>> = waits
         .filter_map(|waits| {
             let stack = stacks.frames(waits.stack);
             stacks.skipped.site(&stack)?.function.clone()

@@ -58,11 +58,11 @@ pub(super) fn called_by<'s>(
 /// Frames of functions with addresses, innermost first.
 pub(super) fn stack(frames: &[(&str, &str)]) -> Vec<Frame> {
     let frame = |&(function, address): &(&str, &str)| Frame {
-        function: Some(function.to_owned()),
+        function: Some(function.into()),
         file: None,
         line: None,
-        module: Some("/bin/program".to_owned()),
-        address: address.to_owned(),
+        module: Some("/bin/program".into()),
+        address: address.into(),
     };
     frames.iter().map(frame).collect()
 }
@@ -83,7 +83,8 @@ mod tests {
     ) -> String {
         let skipped: Vec<String> = skipped.iter().map(|&pattern| pattern.to_owned()).collect();
         let skipped = Skipped::with(&skipped);
-        holding(&stack(acquisition), &stack(release), &skipped).unwrap().function.unwrap()
+        let holding = holding(&stack(acquisition), &stack(release), &skipped);
+        holding.unwrap().function.unwrap().to_string()
     }
 
     #[test]
@@ -137,7 +138,8 @@ mod tests {
         let called = |by: &str| {
             let stack =
                 stack(&[("lock", "1"), ("walk", "2"), ("walk", "3"), (by, "4"), ("main", "5")]);
-            caller(&stack[1], &stack, &Skipped::default()).unwrap().function.clone().unwrap()
+            let caller = caller(&stack[1], &stack, &Skipped::default());
+            caller.unwrap().function.clone().unwrap().to_string()
         };
         assert_eq!(called("work"), "work");
         assert_eq!(called("std::invoke"), "main");

@@ -147,8 +147,8 @@ fn called(image: &ProcessRecord, symbols: &mut dyn Symbols) -> Option<[String; 2
 /// These frames, with the name by which the program was called instead of the file's.
 fn renamed(mut frames: Vec<Frame>, called: Option<&[String; 2]>) -> Vec<Frame> {
     if let Some([file, name]) = called {
-        let of_file = frames.iter_mut().filter(|frame| frame.module.as_ref() == Some(file));
-        of_file.for_each(|frame| frame.module = Some(name.clone()));
+        let of_file = frames.iter_mut().filter(|frame| frame.module.as_deref() == Some(file));
+        of_file.for_each(|frame| frame.module = Some(name.as_str().into()));
     }
     frames
 }

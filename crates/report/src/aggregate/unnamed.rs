@@ -17,8 +17,9 @@ const FRAMES: usize = 4;
 /// The modules, in a sentence with what to do; none if all code that matters has names. Of those in `mismatch`, the
 /// files may well have symbols.
 pub(super) fn unnamed(processes: &[Process], mismatch: &[SymbolsMismatch]) -> Option<String> {
-    let is_other =
-        |frame: &&Frame| mismatch.iter().any(|other| Some(&other.module) == frame.module.as_ref());
+    let is_other = |frame: &&Frame| {
+        mismatch.iter().any(|other| Some(other.module.as_str()) == frame.module.as_deref())
+    };
     let locks = || processes.iter().flat_map(|process| &process.locks);
     let waited = |lock: &Lock| lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
     let least = sum(locks().map(waited)) / LEAST;

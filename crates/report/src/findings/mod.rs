@@ -47,6 +47,7 @@ use crate::run::{
 use crate::terminal::{mainly, then};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 use uncontended_figures::percent;
 
 /// The most findings of a run.
@@ -376,7 +377,7 @@ fn say_once(claims: &mut [Claim]) {
 
 /// What two claims have in common that ask for the same change: the rule, the kind and place of the lock, and the code
 /// to blame for most of its waiting.
-type Change = (&'static str, Kind, String, Option<(Option<String>, Option<u32>)>);
+type Change = (&'static str, Kind, String, Option<(Option<Arc<str>>, Option<u32>)>);
 
 fn change(claim: &Claim) -> Change {
     let lock = claim.lock;

@@ -64,11 +64,11 @@ pub(crate) fn process(pid: u32, locks: Vec<Lock>, threads: Vec<Thread>) -> Proce
 /// A frame with a function and a line.
 pub(crate) fn frame(function: &str, file: &str, line: u32) -> Frame {
     Frame {
-        function: Some(function.to_owned()),
-        file: Some(format!("/src/coreutils/{file}")),
+        function: Some(function.into()),
+        file: Some(format!("/src/coreutils/{file}").into()),
         line: Some(line),
-        module: Some("/usr/bin/program".to_owned()),
-        address: format!("0x{:x}", 0x4000 + line),
+        module: Some("/usr/bin/program".into()),
+        address: format!("0x{:x}", 0x4000 + line).into(),
     }
 }
 

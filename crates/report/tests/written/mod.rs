@@ -215,8 +215,8 @@ impl Symbols for Plain {
             function: None,
             file: None,
             line: None,
-            module,
-            address: format!("{address:#x}"),
+            module: module.map(Into::into),
+            address: format!("{address:#x}").into(),
         }]
     }
 
@@ -240,7 +240,7 @@ pub(crate) struct Named;
 impl Symbols for Named {
     fn frames(&mut self, module: &str, address: u64) -> Vec<Frame> {
         let frames = Plain::default().frames(module, address);
-        frames.into_iter().map(|f| Frame { function: Some("f".to_owned()), ..f }).collect()
+        frames.into_iter().map(|f| Frame { function: Some("f".into()), ..f }).collect()
     }
 
     fn frames_at_offset(&mut self, module: &str, offset: u64) -> Vec<Frame> {
