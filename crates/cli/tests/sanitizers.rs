@@ -50,6 +50,29 @@ fn check(sanitizer: &str) {
     }
 }
 
+/// Valgrind runs programs itself: the observer stays out of them.
+#[test]
+fn valgrind_says_what_it_says_without_the_observer() {
+    const NAME: &str = "valgrind_says_what_it_says_without_the_observer";
+    let folder = Folder::new();
+    if std::process::Command::new("valgrind").arg("--version").output().is_err() {
+        return uncontended_testkit::skip(&NAME, &"valgrind is not installed");
+    }
+    let Some(program) = compile(&folder, SOUND, &[]) else {
+        return uncontended_testkit::skip(&NAME, &"no C compiler");
+    };
+    for tool in ["memcheck", "helgrind", "drd"] {
+        let tool = format!("--tool={tool}");
+        let command = ["valgrind", "-q", &tool, "--error-exitcode=9", &program];
+        let (report, output) = report(&["--quiet"], &command);
+        let said = (status(&output), stdout(&output).trim().to_owned(), stderr(&output));
+        assert_eq!(said, (3, "2000".to_owned(), String::new()), "{tool}");
+        let rows = report["coverage"]["not_recording"].as_array().unwrap().iter();
+        let mut reasons = rows.filter_map(|row| row["reason"].as_str());
+        assert!(reasons.any(|reason| reason.starts_with("it runs under valgrind")), "{report:#}");
+    }
+}
+
 /// The command ends as the program does without the observer, and is observed.
 fn check_command(command: &[&str]) {
     let (report, output) = report(&["--quiet"], command);

@@ -68,16 +68,28 @@ pub(crate) fn begin_anew() {
     let _ = arena().and_then(process);
 }
 
-/// Maps the record that the environment names.
+/// Maps the record that the environment names. Valgrind runs the program itself: its tools would check the observer,
+/// too, and take its memory for the program's.
 pub(crate) fn open() -> Option<()> {
-    // SAFETY: the name ends in NUL (L7); the environment stays as it is (I3).
-    let path = unsafe { libc::getenv(c"UNC_RECORD".as_ptr()) };
-    if path.is_null() {
+    let path = variable(c"UNC_RECORD")?;
+    let is_in_valgrind = |preloaded: &CStr| {
+        preloaded.to_bytes().windows(OF_VALGRIND.len()).any(|part| part == OF_VALGRIND)
+    };
+    if variable(c"LD_PRELOAD").is_some_and(is_in_valgrind) {
         return None;
     }
-    // SAFETY: a string of the environment (L7, I3).
-    let path = unsafe { CStr::from_ptr(path) };
     map(&Descriptor::open(path, libc::O_RDWR)?)
+}
+
+/// What valgrind preloads into programs begins with this.
+const OF_VALGRIND: &[u8] = b"vgpreload_";
+
+/// A variable of the environment.
+fn variable(name: &CStr) -> Option<&'static CStr> {
+    // SAFETY: the name ends in NUL (L7); the environment stays as it is (I3).
+    let value = NonNull::new(unsafe { libc::getenv(name.as_ptr()) })?;
+    // SAFETY: a string of the environment (L7, I3).
+    Some(unsafe { CStr::from_ptr(value.as_ptr()) })
 }
 
 /// Maps as much of the record as its header says it may grow to, but at most an eighth of the address space: a program

@@ -3,6 +3,7 @@
 use super::scripts::scripts;
 use super::unnamed::unnamed;
 use super::{once, outside, sum, threads};
+use crate::code::base;
 use crate::facts::{Facts, FutexFacts, Unrecorded};
 use crate::run::{Coverage, Degraded, NotRecording, Process, Summed, SymbolsMismatch};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -282,6 +283,8 @@ fn not_recording(facts: &Facts, record: &Record<'_>) -> Vec<NotRecording> {
     rows
 }
 
+const IN_VALGRIND: &str = "it runs under valgrind, whose tools would check the observer, too: the observer does nothing in it";
+
 const NOT_BEGUN: &str = "the observer did not begin in it (started without LD_PRELOAD, statically linked, privileged, or in a user \
     namespace)";
 
@@ -317,10 +320,18 @@ fn announced(facts: &Facts, record: &Record<'_>, sampled: &[NotRecording]) -> Ve
         rows.extend(unseen.map(|note| NotRecording {
             pid,
             command: note.command.clone(),
-            reason: NOT_BEGUN.into(),
+            reason: why_not_begun(note).into(),
         }));
     }
     rows
+}
+
+/// Why no image recorded after this file was executed.
+fn why_not_begun(note: &ProcessRecord) -> &'static str {
+    // Its tools are programs in a folder of that name.
+    let file = note.command.first().map_or("", String::as_str);
+    let is_valgrind = file.contains("/valgrind/") || base(file).starts_with("valgrind");
+    if is_valgrind { IN_VALGRIND } else { NOT_BEGUN }
 }
 
 /// One sentence per reason.
