@@ -383,6 +383,7 @@ fn what_cannot_be_attached_to_is_told_with_a_remedy() {
         (&tid, &["is a thread of process", &own, "unc attach"]),
         ("x", &["invalid value 'x'"]),
         ("0", &["give a PID"]),
+        ("--pid=4194304", &["no process 4194304", "pgrep"]),
     ] {
         let output = refused(pid);
         assert_eq!(status(&output), 125, "{}", stderr(&output));
@@ -393,6 +394,25 @@ fn what_cannot_be_attached_to_is_told_with_a_remedy() {
     }
     drop(stop);
     waiter.join().unwrap();
+}
+
+#[test]
+fn a_program_of_32_bits_is_not_said_to_wait_for_nothing() {
+    const NAME: &str = "a_program_of_32_bits_is_not_said_to_wait_for_nothing";
+    let folder = Folder::new();
+    let source = "int main(void) { for (;;) {} }";
+    let flags = ["-m32", "-nostdlib", "-static", "-Wl,-emain"];
+    let Some(program) = compile(&folder, source, &flags) else {
+        return uncontended_testkit::skip(&NAME, &"the compiler makes no programs of 32 bits");
+    };
+    let Ok(mut child) = Command::new(program).spawn() else {
+        return uncontended_testkit::skip(&NAME, &"the kernel runs no programs of 32 bits");
+    };
+    let output = refused(&child.id().to_string());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(status(&output), 125, "{}", stderr(&output));
+    assert!(stderr(&output).contains("runs a program of 32 bits"), "{}", stderr(&output));
 }
 
 #[test]

@@ -447,3 +447,17 @@ fn a_child_of_another_user_hears_nothing_of_the_observer() {
     let output = run.env_remove("XDG_CACHE_HOME").args(program).output().unwrap();
     assert_eq!((stdout(&output), stderr(&output)), ("fine\n".into(), String::new()));
 }
+
+/// What people type who know other tools.
+#[test]
+fn a_command_line_of_another_kind_is_told_with_a_remedy() {
+    for (arguments, code, words) in [
+        (&["ls -l /"][..], 127, "without quotes around all: unc run -- ls -l /"),
+        (&["-p", "12"], 125, "`unc attach PID` watches"),
+        (&["--pid=12"], 125, "`unc attach PID` watches"),
+    ] {
+        let output = unc().arg("run").args(arguments).output().unwrap();
+        assert_eq!(status(&output), code, "{}", stderr(&output));
+        assert!(stderr(&output).contains(words), "{}", stderr(&output));
+    }
+}

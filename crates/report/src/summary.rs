@@ -16,7 +16,7 @@ use crate::rows::called;
 use crate::run::{Blamed, Class, GAINS, Lock, Process, RunReport};
 use crate::terminal::{long_work, shown, still_waited_ns, unranked, waited_for, waited_ns, words};
 use std::collections::HashSet;
-use uncontended_figures::percent;
+use uncontended_figures::{duration, percent};
 
 /// The sentence, without a full stop.
 pub(crate) fn summary(report: &RunReport) -> Option<String> {
@@ -88,8 +88,16 @@ fn little(report: &RunReport) -> String {
     let is_waited = |lock: &Lock| lock.wait_ns.is_some() || lock.unfinished.is_some();
     let is_lock = |lock: &Lock| lock.class.is_caused_by_holders() && is_waited(lock);
     let wait_ns = waited_ns(report, is_lock).saturating_add(still_waited_ns(report));
+    let unknown_ns = waited_ns(report, |lock| lock.class == Class::Unknown);
+    let all_ns = waited_ns(report, |_| true);
+    if wait_ns == 0 && unknown_ns > all_ns / 2 {
+        let all = duration(all_ns);
+        return format!(
+            "Little waiting, {all} in all: whether for locks, or for work or an event, was not seen"
+        );
+    }
     if wait_ns == 0 {
-        let why = match waited_ns(report, |_| true) {
+        let why = match all_ns {
             0 if still_waits(report) => {
                 "no wait ended, and no thread is known to hold what others still waited for"
             }
@@ -123,8 +131,10 @@ fn for_others(report: &RunReport) -> Option<String> {
     let most = locks(report).filter(|&lock| is_other(lock)).max_by_key(waited_ns)?;
     (share >= MUCH).then(|| {
         let (share, code) = (percent(share.min(1.0)), waited_for(most));
+        // An address is one already.
+        let place = if code.starts_with("at ") { code } else { format!("in {code}") };
         format!(
-            "; for work, a turn or an event, {share} of their time, the most in {code} (#{})",
+            "; for work, a turn or an event, {share} of their time, the most {place} (#{})",
             most.id
         )
     })

@@ -160,6 +160,19 @@ fn more_waiting_of_unknown_class_has_no_culprit_before_it() {
 }
 
 /// Where a part was not seen, or a part is asked for, or the program hung, the line would say too much.
+/// So do the findings.
+#[test]
+fn of_little_waiting_of_unknown_class_it_is_not_said_that_it_is_for_work() {
+    let mut report = of(MS, 4, RankedBy::Wait, None);
+    report.processes[0].locks[0].class = Class::Unknown;
+    report.culprits.clear();
+    report.findings = find(&report);
+    let words = "whether for locks, or for work or an event, was not seen";
+    assert_eq!(summary(&report), format!("Little waiting, 4.00 ms in all: {words}"));
+    let text = render(&report, &Options { width: 200, ..Options::default() });
+    assert!(text.contains("or for work or an event, was not seen\n"), "{text}");
+}
+
 #[test]
 fn there_is_no_line_on_a_part_of_a_run() {
     let little = || of(MS, 40, RankedBy::Wait, None);

@@ -1,6 +1,7 @@
 //! A process to attach to, or why it is none.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use uncontended_decide::Failure;
 use uncontended_sys::process::Other;
 
@@ -44,6 +45,10 @@ impl Target {
             let cause = format!("{pid} is a thread of the kernel, which waits for no futex");
             return Err(Failure::new(cause, "give the PID of a program"));
         }
+        if is_of_32_bits(pid) {
+            let cause = format!("{pid} runs a program of 32 bits, whose futexes are not watched");
+            return Err(Failure::new(cause, "build it for 64 bits to see where its threads wait"));
+        }
         let process = Other::open(pid).map_err(|_| gone(pid))?;
         let is_stopped = field("State").is_some_and(|state| state.starts_with(['T', 't']));
         Ok(Target { pid, process, children: children(pid), is_stopped })
@@ -53,6 +58,14 @@ impl Target {
     pub(crate) fn has_ended(&self) -> bool {
         self.process.has_ended()
     }
+}
+
+/// Whether the process runs a program of 32 bits, as far as its file says.
+fn is_of_32_bits(pid: u32) -> bool {
+    const START: [u8; 5] = *b"\x7fELF\x01";
+    let mut start = [0; START.len()];
+    let file = File::open(format!("/proc/{pid}/exe"));
+    file.and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == START
 }
 
 /// The child processes of `pid`, as far as the kernel lists them.

@@ -19,7 +19,8 @@ Examples:
   unc attach --for 10s --html now.html 1234     ten seconds of it, as a page
   unc attach --json now.json $(pgrep -x nginx)  several processes at once, as data
 
-Any program: static, Go, Rust, whatever its threads wait in, since they wait for futexes in the end. The process is \
+Any program of 64 bits: static, Go, Rust, whatever its threads wait in, since they wait for futexes in the end. \
+Goroutines and Java's threads wait for each other in their runtimes, whose own profiles show that. The process is \
 never stopped or changed. Needs root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_SYS_ADMIN and CAP_DAC_READ_SEARCH, and Linux 5.15 or newer.
 
 Not seen: acquisitions that did not wait, how long locks are held, spinning. Processes that it forks meanwhile are \
@@ -49,8 +50,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     quiet: bool,
     /// The processes
-    #[arg(required = true, value_name = "PID", value_parser = pid)]
+    #[arg(required_unless_present = "named", value_name = "PID", value_parser = pid)]
     pids: Vec<u32>,
+    /// The same, as other tools have it
+    #[arg(short = 'p', long = "pid", id = "named", value_name = "PID", value_delimiter = ',', value_parser = pid)]
+    named: Vec<u32>,
     #[command(flatten)]
     view: ViewFlags,
 }
@@ -76,7 +80,7 @@ impl Arguments {
 
     fn attach(self) -> Result<(), Refusal> {
         refuse_stdout(&[("--trace", self.trace.as_deref())], "a record does not go to stdout")?;
-        let mut pids = self.pids;
+        let mut pids = [self.pids, self.named].concat();
         pids.sort_unstable();
         pids.dedup();
         if pids.len() > MOST {

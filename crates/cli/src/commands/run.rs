@@ -169,6 +169,11 @@ fn refuse_flag(arguments: &Arguments) -> Result<(), Refusal> {
             let remedy = "give its path (./-x) if its name begins so; flags of unc go before `--`";
             Err(Failure::new(format!("'{word}' is not a program"), remedy).into())
         }
+        flag if ["-p", "--pid"].contains(&flag.split('=').next().unwrap_or(flag)) => {
+            let remedy = "`unc attach PID` watches a program that runs already";
+            Err(Failure::new(format!("`unc run` starts a program: it has no {flag}"), remedy)
+                .into())
+        }
         flag if flag.starts_with('-') => {
             let known = Arguments::augment_args(clap::Command::new("run"));
             let known = known.get_arguments().filter_map(|argument| argument.get_long());

@@ -262,6 +262,15 @@ fn refusal(name: &OsStr, missing: &Missing) -> Refusal {
             ),
             status: 127,
         },
+        Missing::NotFound if name.contains(' ') => Refusal {
+            failure: Failure::new(
+                format!("no program is named '{name}'"),
+                format!(
+                    "give the program and its arguments without quotes around all: unc run -- {name}"
+                ),
+            ),
+            status: 127,
+        },
         Missing::NotFound => Refusal {
             failure: Failure::new(
                 format!("{name}: no such program"),

@@ -6,7 +6,7 @@ use crate::aggregate::sum;
 use crate::hangs;
 use crate::helpers::blamed;
 use crate::run::{Class, Kind, Lock, RunReport, Thread};
-use crate::terminal::{negligible, shown, still_waited_ns};
+use crate::terminal::{negligible, shown, still_waited_ns, unranked};
 use uncontended_figures::text::clean;
 use uncontended_figures::{duration, percent};
 
@@ -56,7 +56,8 @@ pub fn none(report: &RunReport) -> String {
              (Coverage){work}{unseen}"
         ),
         None if is_mostly_unknown(&waited) => format!(
-            "whether threads waited for each other, or for work or an event, was not seen (Culprits){work}{unseen}"
+            "whether threads waited for each other, or for work or an event, was not seen{}{work}{unseen}",
+            if unranked(report).is_some() { " (Culprits)" } else { "" }
         ),
         None => format!(
             "threads waited only for work, a turn or an event, which is often as intended{work}{unseen}"
