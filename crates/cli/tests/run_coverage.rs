@@ -57,6 +57,24 @@ fn a_program_without_the_observer_is_told() {
     }
 }
 
+/// A program that executes itself again, without the observer.
+#[test]
+fn a_program_that_executes_itself_is_told_by_its_name() {
+    let folder = Folder::new();
+    let source = r#"
+#include <stdio.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    if (count > 1) return puts("done") < 0;
+    char *again[] = { words[0], "again", NULL }, *none[] = { NULL };
+    return execve("/proc/self/exe", again, none);
+}
+"#;
+    let program = compile(&folder, source, &[]).expect("a C compiler");
+    let coverage = coverage(&["--quiet"], &[&program]);
+    assert!(reason(&coverage, &program).contains("did not begin"), "{coverage:#}");
+}
+
 #[test]
 fn a_program_that_ended_before_recording_began_is_not_said_to_take_no_lock() {
     let folder = Folder::new();
@@ -84,6 +102,25 @@ fn a_program_that_cannot_open_the_record_is_told() {
     let coverage = coverage(&["--quiet"], &["unshare", "-U", &program]);
     assert!(reason(&coverage, &program).contains("could not be opened"), "{coverage:#}");
     assert!(nothing_seen(&coverage).contains("did not record"), "{coverage:#}");
+}
+
+/// A program that becomes another user has the record already.
+#[test]
+fn a_program_that_changes_its_user_is_not_said_to_lack_the_record() {
+    let test = "a_program_that_changes_its_user_is_not_said_to_lack_the_record";
+    let folder = Folder::new();
+    let source = WAITS.replace(
+        "    pthread_t threads",
+        "    if (setuid(65534)) return 9;\n    pthread_t threads",
+    );
+    let program = compile(&folder, &source, &[]).expect("a C compiler");
+    let plain = std::process::Command::new(&program).output();
+    if !plain.is_ok_and(|output| output.status.success()) {
+        uncontended_testkit::skip!(test, "needs root, to become another user");
+        return;
+    }
+    let coverage = coverage(&["--quiet"], &[&program]);
+    assert!(!coverage["unseen"].to_string().contains("another user"), "{coverage:#}");
 }
 
 #[test]

@@ -300,6 +300,21 @@ fn a_debug_link_is_followed_if_it_fits() {
 }
 
 #[test]
+fn a_stripped_program_has_the_names_of_the_whole_one_in_the_folder() {
+    let folder = Folder::new();
+    let (program, apart) = (folder.file("program"), folder.file("apart"));
+    built(&program, OWN, &["-Wl,--build-id"]);
+    std::fs::create_dir(&apart).unwrap();
+    std::fs::copy(&program, Path::new(&apart).join("program")).unwrap();
+    tool(&folder, &["strip", &program]);
+    assert!(!is_named(&run(&folder, &[], &[&program]), OWN));
+    assert_named(&run(&folder, &["--debug-dir", &apart], &[&program]));
+    built(&Path::new(&apart).join("program").to_string_lossy(), LATER, &["-Wl,--build-id"]);
+    let report = run(&folder, &["--debug-dir", &apart], &[&program]);
+    assert!(!is_named(&report, OWN) && !is_named(&report, LATER), "another build has no say");
+}
+
+#[test]
 fn a_folder_of_debug_information_is_found_by_build_id() {
     if !installed("a_folder_of_debug_information_is_found_by_build_id", "objcopy") {
         return;

@@ -18,7 +18,7 @@
 use crate::site::Recorder;
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_trace::layout::{
-    ALL_LOG_PARTS, Cell, LOG_PARTS, LOGGED, Lock, LogPart, Logged, Unit, logged, units,
+    ALL_LOG_PARTS, Cell, LOG_PARTS, LOGGED, Lock, LogPart, Logged, Thread, Unit, logged, units,
 };
 
 /// What ended a wait. The default is unknown.
@@ -123,11 +123,22 @@ pub fn hold(recorder: &Recorder, lock: &Lock, (began, ended): (u64, u64), stack:
     note(recorder, entry);
 }
 
-/// Keeps a wait of the calling thread for the end of the one with this handle and this number in the kernel (0 if it
-/// had ended before, or that is unknown). The thread must be marked as recording.
-pub fn join(recorder: &Recorder, (joined, tid): (u64, u32), (began, ended): (u64, u64)) {
-    let by = By { unit: tid, ..By::default() };
+/// Keeps a wait of the calling thread for the end of the one with this handle and this number in their PID namespace (0
+/// if it had ended before, or that is unknown). The thread must be marked as recording.
+pub fn join(recorder: &Recorder, (joined, number): (u64, u32), (began, ended): (u64, u64)) {
+    let by = By { unit: tid(recorder, number), ..By::default() };
     note(recorder, Entry { what: logged::JOIN, began, ended, joined, by, ..Entry::default() });
+}
+
+/// The ID of the process's thread that has this number in their PID namespace; the same number if no other is known.
+fn tid(recorder: &Recorder, number: u32) -> u32 {
+    let Recorder { arena, process, thread, .. } = recorder;
+    if number == 0 || thread.tid.load(Relaxed) == thread.number.load(Relaxed) {
+        return number;
+    }
+    let mut threads = arena.list::<Thread>(&process.threads);
+    let named = threads.find(|(_, thread)| thread.number.load(Relaxed) == number);
+    named.map_or(number, |(_, thread)| thread.tid.load(Relaxed))
 }
 
 /// Keeps a span of the calling thread, by the number of its name. The thread must be marked as recording.

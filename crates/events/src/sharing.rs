@@ -93,7 +93,7 @@ pub(crate) fn meant(recorder: &Recorder, entry: &'static Lock) -> &'static Lock 
 /// A thread that holds a lock which processes share, as the lock itself says, and not as the record does (yet).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unseen {
-    /// Its number in the kernel.
+    /// Its number in its PID namespace.
     number: u32,
     /// When it was met.
     since: u64,
@@ -127,7 +127,7 @@ fn is_known(recorder: &Recorder, lock: &Lock, unseen: Unseen) -> bool {
     let (arena, own) = (recorder.arena, recorder.arena.unit_of(lock));
     let processes = arena.list::<Process>(&arena.header().processes);
     let threads = processes.flat_map(|(_, process)| arena.list::<Thread>(&process.threads));
-    let mut named = threads.filter(|(_, thread)| thread.tid.load(Relaxed) == unseen.number);
+    let mut named = threads.filter(|(_, thread)| thread.number.load(Relaxed) == unseen.number);
     named.any(|(_, thread)| {
         let mut cells = arena.list::<Cell>(&thread.cells);
         thread.start_ticks.load(Relaxed) >= unseen.since

@@ -40,6 +40,11 @@ impl Slots {
         self.generation.load(Relaxed)
     }
 
+    /// Whether slots have ever been made invalid.
+    pub fn is_outdated(&self) -> bool {
+        self.generation() != 1
+    }
+
     /// Makes every slot invalid until it is confirmed again.
     pub fn outdate(&self) {
         self.generation.fetch_add(1, Relaxed);

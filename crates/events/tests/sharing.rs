@@ -126,7 +126,7 @@ fn a_holder_in_another_process_is_to_blame() {
 fn a_holder_that_no_process_of_the_record_has_is_noted() {
     let [first, second] = two();
     let of_second = second.recorder.thread;
-    of_second.tid.store(20, Relaxed);
+    of_second.number.store(20, Relaxed);
     let (own, other) = (enter(first, 64, HERE), enter(second, 640, HERE));
     let lock = own.lock;
     first.set(100);
@@ -144,7 +144,7 @@ fn a_holder_that_no_process_of_the_record_has_is_noted() {
     // A thread that has yet to record that it has the lock.
     let (_, late) = first.recorder.arena.make::<Thread>().unwrap();
     let comes_late = || {
-        late.tid.store(30, Relaxed);
+        late.number.store(30, Relaxed);
         late.start_ticks.store(110, Relaxed);
         let unit = first.recorder.arena.unit_of(late);
         first.recorder.arena.push::<Thread>(&second.recorder.process.threads, unit);

@@ -8,7 +8,7 @@
 //! I1: in a child made by `vfork`, which runs in its parent's memory, only the record changes, by atomics.
 
 use crate::host::{self, Words};
-use crate::{image, kernel};
+use crate::{image, module};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use uncontended_atomic::Ordering::Relaxed;
@@ -18,7 +18,7 @@ use uncontended_trace::layout::Process;
 fn executing(path: *const c_char, call: impl FnOnce() -> c_int) -> c_int {
     let note = announce(path);
     if let Some(note) = note {
-        note.pid.store(kernel::process_id(), Relaxed);
+        note.pid.store(image::process_id(), Relaxed);
     }
     let failed = call();
     if let Some(note) = note {
@@ -29,7 +29,10 @@ fn executing(path: *const c_char, call: impl FnOnce() -> c_int) -> c_int {
 
 /// Runs `call`, which writes the process that executes `path` to the place that it gets.
 fn spawning(pid: *mut c_int, path: *const c_char, call: impl FnOnce(*mut c_int) -> c_int) -> c_int {
-    let note = announce(path);
+    // The number that the call tells is of no use to `unc` there.
+    let is_in_namespace =
+        image::arena().and_then(image::process).is_some_and(image::is_in_namespace);
+    let note = if is_in_namespace { None } else { announce(path) };
     let mut child = 0;
     let failed = call(&raw mut child);
     if failed == 0 {
@@ -46,7 +49,9 @@ fn spawning(pid: *mut c_int, path: *const c_char, call: impl FnOnce(*mut c_int) 
 
 fn announce(path: *const c_char) -> Option<&'static Process> {
     // SAFETY: the program's own text (P1, P2).
-    image::announce((!path.is_null()).then(|| unsafe { CStr::from_ptr(path) }))
+    let path = (!path.is_null()).then(|| unsafe { CStr::from_ptr(path) });
+    let is_own = path == Some(c"/proc/self/exe");
+    image::announce(if is_own { module::program() } else { path })
 }
 
 macro_rules! executes {

@@ -6,6 +6,7 @@
 //! # State
 //! `ARENA_BASE`, `ARENA_UNITS`: the mapping. `PROCESS`: the address of the number of this image's entry, in memory that
 //! a forked child finds zeroed, however it was forked; `LATEST`: the same number, from which the child begins.
+//! `NUMBER`: that image's number in its own PID namespace.
 //! # Edges
 //! mapped: `open` stores ARENA_BASE -> `arena` loads it. Carries the mapping, the units in ARENA_UNITS, and PROCESS.
 //! entered: `begin_process` stores the number -> `process` loads it. Carries the entry.
@@ -18,7 +19,7 @@
 //! I4: the thread that allocates bytes for a command fills them, and no other reaches them before the entry names them.
 
 use crate::kernel::{self, Descriptor};
-use crate::{joined, sandbox};
+use crate::{joined, namespace, sandbox};
 use std::ffi::CStr;
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
@@ -33,6 +34,7 @@ static ARENA_BASE: AtomicUsize = AtomicUsize::new(0);
 static ARENA_UNITS: AtomicU32 = AtomicU32::new(0);
 static PROCESS: AtomicUsize = AtomicUsize::new(0);
 static LATEST: AtomicU32 = AtomicU32::new(0);
+static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// The record, if there is one.
 #[inline(always)]
@@ -179,7 +181,7 @@ fn select_clock(arena: Arena) {
 
 /// Adds this image to the record, at the number in `word`; a forked one gets its parent's arguments.
 fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
-    let Some((pid, parent)) = numbers(arena) else {
+    let Some(Numbers { pid, parent, number }) = numbers(arena) else {
         arena.header().dropped_room.fetch_add(1, Relaxed);
         return None;
     };
@@ -203,6 +205,7 @@ fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
     }
     let filter = arena.allocate_if_room(layout::word_units(layout::FILTER_WORDS));
     process.filter.store(filter.unwrap_or(0), Relaxed);
+    NUMBER.store(number, Relaxed);
     // EDGE entered (acq-rel): the fresh entry, or the one that another thread entered in the meantime.
     match word.compare_exchange(0, unit, AcqRel, Acquire) {
         Ok(_) => {
@@ -231,17 +234,58 @@ pub(crate) fn announce(path: Option<&CStr>) -> Option<&'static Process> {
     Some(entry)
 }
 
-/// The numbers of this process and its parent; none if the kernel may not be asked and the C library has not forked it.
-fn numbers(arena: Arena) -> Option<(u32, u32)> {
+/// The numbers of a process.
+struct Numbers {
+    /// In the PID namespace of `/proc`, as `unc` and the kernel's events have it.
+    pid: u32,
+    /// Its parent's, there.
+    parent: u32,
+    /// In its own PID namespace.
+    number: u32,
+}
+
+/// The numbers of this process; none if the kernel may not be asked and the C library has not forked it.
+fn numbers(arena: Arena) -> Option<Numbers> {
     if !sandbox::is_filtered() {
-        return Some((kernel::process_id(), kernel::parent_id()));
+        let number = kernel::process_id();
+        let [pid, parent] = match namespace::process() {
+            Some(pid) if pid != number => [pid, namespace::parent().unwrap_or(0)],
+            _ => [number, kernel::parent_id()],
+        };
+        return Some(Numbers { pid, parent, number });
     }
     let parent = match LATEST.load(Relaxed) {
         0 => 0,
         unit => arena.at::<Process>(unit).pid.load(Relaxed),
     };
-    let pid = joined::this_thread(); // Its only thread has the process's number.
-    (pid != 0 && pid != parent).then_some((pid, parent))
+    let number = joined::this_thread(); // Its only thread has the process's number.
+    let is_known = number != 0 && number != NUMBER.load(Relaxed);
+    is_known.then_some(Numbers { pid: number, parent, number })
+}
+
+/// The number of the calling process in the PID namespace of `/proc`: this image's, or that of a child made by `vfork`.
+pub(crate) fn process_id() -> u32 {
+    let number = kernel::process_id();
+    match arena().filter(|_| number == NUMBER.load(Relaxed)).and_then(process) {
+        Some(image) => image.pid.load(Relaxed),
+        None => namespace::process().unwrap_or(number),
+    }
+}
+
+/// The number of the calling thread of `process` in the PID namespace of `/proc`, of which it is `number` in its own.
+pub(crate) fn thread_id(process: &Process, number: u32) -> u32 {
+    let pid = process.pid.load(Relaxed);
+    match NUMBER.load(Relaxed) {
+        own if own == pid => number,
+        own if own == number => pid, // The main thread.
+        _ if sandbox::is_filtered() => number,
+        _ => namespace::thread_of(pid).unwrap_or(number),
+    }
+}
+
+/// Whether this process has another number than in its own PID namespace.
+pub(crate) fn is_in_namespace(process: &Process) -> bool {
+    process.pid.load(Relaxed) != NUMBER.load(Relaxed)
 }
 
 /// Copies the arguments from the kernel. The descriptor is open only for this moment.

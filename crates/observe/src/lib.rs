@@ -60,6 +60,7 @@ mod local;
 mod lookup;
 mod module;
 mod mutex;
+mod namespace;
 mod routine;
 mod rwlock;
 mod sandbox;

@@ -369,7 +369,9 @@ unsafe fn free(memory: NonNull<u8>, table: &'static Table) {
 
 /// Adds the calling thread to the record.
 fn enter_thread(arena: Arena, process: &Process, unit: Unit, thread: &Thread) {
-    thread.tid.store(joined::this_thread(), Relaxed);
+    let number = joined::this_thread();
+    thread.number.store(number, Relaxed);
+    thread.tid.store(image::thread_id(process, number), Relaxed);
     // SAFETY: a call without arguments (L1).
     thread.handle.store(unsafe { libc::pthread_self() }, Relaxed);
     thread.start_ticks.store(clock::ticks(), Relaxed);

@@ -75,6 +75,13 @@ pub(crate) fn prepare() {
     }
 }
 
+/// The program's path, if the kernel told it.
+pub(crate) fn program() -> Option<&'static CStr> {
+    let path = NonNull::new(PROGRAM.load(Relaxed) as *mut c_char)?;
+    // SAFETY: a text that stays (I4).
+    Some(unsafe { CStr::from_ptr(path.as_ptr()) })
+}
+
 /// The module that contains `pc`; `None` if it has no call frame information. See I1.
 pub(crate) fn find(pc: usize) -> Option<Object> {
     match FIND_OBJECT.load(Relaxed) {
@@ -336,10 +343,11 @@ pub(crate) fn note(
 ) {
     let arena = recorder.arena;
     let modules = &recorder.process.modules;
-    if arena
-        .list::<Module>(modules)
-        .any(|(_, module)| module.start.load(Relaxed) == object.start as u64)
-    {
+    let is_it = |module: &Module| {
+        let was_there = module.start.load(Relaxed) == object.start as u64;
+        was_there && (!SLOTS.is_outdated() || module.path_hash.load(Relaxed) == object.path_hash())
+    };
+    if arena.list::<Module>(modules).any(|(_, module)| is_it(module)) {
         return;
     }
     let id = object.build_id(word);
@@ -359,6 +367,7 @@ pub(crate) fn note(
     module.bias.store(object.bias as u64, Relaxed);
     module.start.store(object.start as u64, Relaxed);
     module.end.store(object.end as u64, Relaxed);
+    module.path_hash.store(object.path_hash(), Relaxed);
     if id.is_empty() {
         object.note_file(module);
     }
@@ -373,6 +382,14 @@ impl Object {
         let path = unsafe { &*self.path };
         let name = path.rsplit(|&byte| byte == b'/').next();
         name.is_some_and(|name| name.starts_with(NAME))
+    }
+
+    /// A hash of its path.
+    fn path_hash(&self) -> u32 {
+        // SAFETY: the path of a module in use, or in our own table; both stay (I1, I2).
+        let path = unsafe { &*self.path };
+        path.iter()
+            .fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
     }
 
     /// Its build id: its headers are at its start, or where the file's address 0 is (see `end_of_frames`).

@@ -30,7 +30,12 @@ const MODULES: [&str; 10] = [
 
 /// Functions: the libraries' own, and those of others that only lock, wait or wake. Programs have functions of such
 /// names, too (`sem_table_update`), so the patterns are no wider than the libraries need.
-const FUNCTIONS: [&str; 82] = [
+const FUNCTIONS: [&str; 86] = [
+    // What sanitizers put in place of them.
+    "__interceptor_*",
+    "___interceptor_*",
+    "__tsan_*",
+    "__asan_*",
     // C and C++.
     "syscall",
     "pthread_mutex_*",
@@ -375,6 +380,7 @@ mod tests {
             "psi_dashboard",
             "g_bit_count",
             "QMutexed::run()",
+            "tsan_interceptor",
         ] {
             assert!(!is_lock(own), "{own}");
         }
@@ -391,6 +397,9 @@ mod tests {
             "futex_wake",
             "pthread_timedjoin_np",
             "pthread_mutex_lock",
+            "__interceptor_pthread_mutex_lock",
+            "___interceptor_pthread_mutex_lock",
+            "__tsan_mutex_pre_lock",
             "QMutex::lock()",
         ] {
             assert!(is_lock(library), "{library}");

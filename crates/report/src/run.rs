@@ -501,6 +501,9 @@ pub struct Observer {
     pub cost_ns_per_pair: Option<f64>,
     /// Events dropped because there was no memory for them.
     pub records_dropped: u64,
+    /// The most locks that one thread took, of those with rows of their own.
+    #[serde(default)]
+    pub most_locks: u64,
 }
 
 /// A sentence about the run with its evidence.

@@ -325,7 +325,8 @@ fn every_gap_has_its_sentence() {
         (
             Facts { unrecorded, ..facts() },
             "statically linked, or privileged): sh (1), sh (2), sh (3) and 1 more.\n\
-             Not recorded, because the record could not be opened (another user, or a user namespace): sh (5).",
+             Not recorded, because the record could not be opened (another user, a user namespace, or a PID \
+             namespace with its own /proc): sh (5).",
         ),
     ] {
         assert!(!none.contains(sentence));

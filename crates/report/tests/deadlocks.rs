@@ -82,3 +82,24 @@ fn cycles_of_waits_follow_from_the_last_words() {
         assert_eq!(found(change), [], "{what}");
     }
 }
+
+/// Code that was loaded where other code had been is said not to be named.
+#[test]
+fn modules_at_one_address_are_told_of() {
+    let mut writer = Writer::new();
+    let process = writer.process(7);
+    let modules = [("a", 0x1000, 0x9000), ("b", 0x2000, 0x3000), ("c", 0x8000, 0x9000)];
+    for (name, start, end) in
+        modules.into_iter().chain([("d", 0x9000, 0xa000), ("d", 0x9000, 0xa000)])
+    {
+        writer.module(process, &format!("/lib/{name}.so"), start, end);
+    }
+    let coverage = read(&writer, facts()).coverage;
+    let told = coverage
+        .unseen
+        .iter()
+        .filter(|line| line.contains("loaded other code"))
+        .collect::<Vec<_>>();
+    let [told] = told[..] else { panic!("{:#?}", coverage.unseen) };
+    assert!(told.ends_with("at its addresses: a.so, b.so, c.so."), "{told}");
+}

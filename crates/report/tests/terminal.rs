@@ -74,6 +74,37 @@ fn the_kernel_s_sites_are_listed_where_rows_lack_waiting() {
     assert!(says(0.01) && !says(0.01f64.next_down()));
 }
 
+/// The cost is of one lock; where a thread took thousands, it says what those cost.
+#[test]
+fn the_cost_of_many_locks_is_not_said_to_be_that_of_one() {
+    let mut report = run(&["program"]);
+    let mut says = |most_locks| {
+        report.observer.most_locks = most_locks;
+        let text = render(&report, &plain());
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        words.contains("A thread took at least 1,001 here: where a thread takes thousands of locks")
+    };
+    assert!(says(1_001) && !says(1_000));
+}
+
+/// A thread that posts a semaphore as a signal has never held it.
+#[test]
+fn a_semaphore_without_holders_was_posted() {
+    let posted = |held_by| {
+        let mut row = lock(1, Kind::Semaphore, "serve");
+        row.wait_ns = times(&[10 * MS]);
+        let holder = vec![frame("post_it", "a.c", 7)];
+        row.worst_wait = Some(WorstWait { ns: 10 * MS, waiter: vec![], holder });
+        row.held_by = held_by;
+        let mut report = run(&["program"]);
+        report.processes = vec![process(1, vec![row], vec![])];
+        let text = render(&report, &plain());
+        ["it was last posted in", "the last holder released it in"].map(|how| text.contains(how))
+    };
+    assert_eq!(posted(vec![]), [true, false]);
+    assert_eq!(posted(vec![blamed("serve", 10 * MS, 1.0)]), [false, true]);
+}
+
 #[test]
 fn a_run_without_waits_says_so() {
     let mut report = run(&["program"]);

@@ -49,7 +49,7 @@ const _: () = {
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
             asleep_since joined summed sums wants_end_of chain wants system_ns wants_since wants_stack wants_how
             nested_lost nested creator came_by handle log log_now log_parts spans made_ticks cancelled_at began_in
-            spare;
+            number spare;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
             waiters away next created first_taken generation signalled kind crossed passing sharing ended_by free began
             recent came;
@@ -77,12 +77,12 @@ const _: () = {
         Held: lock site;
         Extreme: ticks at release mine other cause spare;
         Stack: next count hash frames;
-        Module: next path_bytes bias start end file_bytes modified_ns inode id_bytes spare;
+        Module: next path_bytes bias start end file_bytes modified_ns inode id_bytes path_hash;
     };
     let (mut hash, mut at) = (0xcbf2_9ce4_8422_2325, 0);
     while at < places.len() {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0xd1da_10f5_68fb_87cf, "the layout has changed: change VERSION");
+    assert!(hash == 0x6285_0a3e_a5bc_e439, "the layout has changed: change VERSION");
 };

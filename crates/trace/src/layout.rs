@@ -51,7 +51,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 21;
+pub const VERSION: u32 = 22;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -155,7 +155,7 @@ pub const ANNOUNCED: u32 = u32::MAX;
 pub struct Process {
     /// Next in the list of processes.
     pub next: AtomicU32,
-    /// Process ID.
+    /// Process ID, in the PID namespace of `/proc`.
     pub pid: AtomicU32,
     /// Process ID of its parent.
     pub parent: AtomicU32,
@@ -203,7 +203,7 @@ pub const STACK_SLOTS: usize = 4096;
 pub struct Thread {
     /// Next in the process's list.
     pub next: AtomicU32,
-    /// Thread ID.
+    /// Thread ID, in the PID namespace of `/proc`, as [`Process::pid`] is.
     pub tid: AtomicU32,
     /// When it was first seen.
     pub start_ticks: AtomicU64,
@@ -269,8 +269,10 @@ pub struct Thread {
     pub cancelled_at: AtomicU64,
     /// Stack of the function that it began with, without callers; 0 if unknown. After that of C++: what it calls.
     pub began_in: AtomicU32,
+    /// Thread ID as the thread itself and its locks know it, in its own PID namespace.
+    pub number: AtomicU32,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU32; 11],
+    pub spare: [AtomicU32; 10],
 }
 
 /// Values of [`Lock::kind`].

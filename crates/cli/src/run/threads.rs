@@ -25,7 +25,7 @@ pub(crate) struct ThreadWatch {
     started: u64,
     /// By process and thread.
     seen: BTreeMap<(u32, u32), Thread>,
-    /// Processes seen running as another user.
+    /// Processes seen running as another user, which are neither recording nor among `unrecorded`.
     others: BTreeSet<u32>,
     /// The program with which each process was seen recording.
     recording: BTreeMap<u32, PathBuf>,
@@ -66,7 +66,7 @@ impl ThreadWatch {
         &self.pids
     }
 
-    /// How many processes have run as another user.
+    /// How many processes that we may not inspect have run as another user.
     pub(crate) fn of_other_users(&self) -> u32 {
         u32::try_from(self.others.len()).unwrap_or(u32::MAX)
     }
@@ -119,10 +119,11 @@ impl ThreadWatch {
             self.pids.remove(&pid);
             return found;
         };
-        if user(&format!("/proc/{pid}")).is_some_and(|theirs| Some(theirs) != user("/proc/self")) {
+        let is_known = self.look_for_record(pid) || self.recording.contains_key(&pid);
+        let theirs = user(&format!("/proc/{pid}"));
+        if !is_known && theirs.is_some() && theirs != user("/proc/self") {
             self.others.insert(pid);
         }
-        self.look_for_record(pid);
         for task in tasks.flatten() {
             let Some(tid) = task.file_name().to_str().and_then(|name| name.parse().ok()) else {
                 continue;
@@ -136,26 +137,26 @@ impl ThreadWatch {
         found
     }
 
-    /// Whether the program that `pid` runs has the record mapped. Returns nothing for a process that we may not
+    /// Notes whether the program that `pid` runs has the record mapped. Returns false for a process that we may not
     /// inspect.
-    fn look_for_record(&mut self, pid: u32) {
-        let Ok(program) = fs::read_link(format!("/proc/{pid}/exe")) else { return };
+    fn look_for_record(&mut self, pid: u32) -> bool {
+        let Ok(program) = fs::read_link(format!("/proc/{pid}/exe")) else { return false };
         // Between fork and exec, a process is still what started it: `unc`, at first.
         if self.recording.get(&pid) == Some(&program) || is_ours(&program) {
-            return;
+            return true;
         }
         let read = |name| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
         let (maps, words) = (read("maps"), read("cmdline"));
         let has = |name: &str| maps.windows(name.len()).any(|part| part == name.as_bytes());
         if maps.is_empty() || words.is_empty() {
-            return;
+            return true; // It has just ended.
         }
         if has("/memfd:uncontended-record") {
             if !self.recording.values().any(|known| *known == program) {
                 self.hold_program(pid);
             }
             self.recording.insert(pid, program);
-            return;
+            return true;
         }
         let command = split(&words);
         let loaded = has("/uncontended/observe-") || has("/memfd:uncontended-observe");
@@ -163,6 +164,7 @@ impl ThreadWatch {
         if !self.unrecorded.contains(&seen) {
             self.unrecorded.push(seen);
         }
+        true
     }
 
     /// The programs seen without the record.

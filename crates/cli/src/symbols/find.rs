@@ -4,6 +4,7 @@
 //! [`Places::open`] takes nothing from a file that is not the one wanted. Debug information comes from that file, else
 //! from the separate one that its build id or its debug link names; where the file itself is gone or another, from the
 //! one that the wanted build id names. A debug link is followed if the build ids agree or, without them, its checksum.
+//! A file of the same name and build id in one of the folders has the names of one that was stripped.
 //! # Sources
 //! "Separate Debug Files" in the GDB manual, for where such files lie, and for the checksum.
 
@@ -63,14 +64,18 @@ impl Places {
             return Err(reason); // Elsewhere, only what is known to be it will do.
         }
         let held = self.held.iter().map(|file| format!("/proc/self/fd/{}", file.as_raw_fd()));
-        let name = own.file_name().unwrap_or_default();
-        let moved = self.roots.iter().flat_map(|root| [root.join(relative(own)), root.join(name)]);
-        let mut others = held.map(PathBuf::from).chain(moved);
+        let mut others = held.map(PathBuf::from).chain(self.moved(own));
         let found = others.find_map(|path| self.open_if(wanted, &path, own).ok());
         let by_id = || self.by_id(wanted.build_id()?);
         let found =
             found.or_else(|| by_id().and_then(|path| load(&path, self.shared(&path), None)));
         found.ok_or(reason)
+    }
+
+    /// Where the file at `own` may be in the folders.
+    fn moved(&self, own: &Path) -> impl Iterator<Item = PathBuf> {
+        let name = own.file_name().unwrap_or_default();
+        self.roots.iter().flat_map(move |root| [root.join(relative(own)), root.join(name)])
     }
 
     /// The names in the file at `path`, and in what belongs to it, if it is the one wanted, which was at `own`.
@@ -96,6 +101,19 @@ impl Places {
         if let Some(path) = id.and_then(|id| self.by_id(id)) {
             return Some(path);
         }
+        self.linked(module, object, id).or_else(|| {
+            let is_whole = |path: &PathBuf| path != module && has_names(path, id);
+            self.moved(module).find(is_whole)
+        })
+    }
+
+    /// The file that the object at `module` names in its debug link.
+    fn linked<'d>(
+        &self,
+        module: &Path,
+        object: &impl Object<'d>,
+        id: Option<&[u8]>,
+    ) -> Option<PathBuf> {
         let (name, checksum) = object.gnu_debuglink().ok().flatten()?;
         let folder = module.parent()?;
         let rooted = self.roots.iter().map(|root| root.join(relative(folder)));
@@ -157,6 +175,17 @@ fn id_of(path: &Path) -> Option<Vec<u8>> {
     let cache = ReadCache::new(regular(path).ok()?.0);
     let object = object::File::parse(&cache).ok()?;
     object.build_id().ok().flatten().map(<[u8]>::to_vec)
+}
+
+/// Whether the file has symbols and that build id.
+fn has_names(path: &Path, id: Option<&[u8]>) -> bool {
+    let names = || {
+        let cache = ReadCache::new(regular(path).ok()?.0);
+        let object = object::File::parse(&cache).ok()?;
+        let is_it = id.is_some() && object.build_id().ok().flatten() == id;
+        Some(is_it && object.symbols().next().is_some())
+    };
+    names() == Some(true)
 }
 
 /// Reads from a module's own file, if that is still there.

@@ -2,11 +2,15 @@
 
 use super::scripts::scripts;
 use super::unnamed::unnamed;
+<<<<<<< HEAD
 use super::{once, outside, sum, threads};
 use crate::code::base;
+=======
+use super::{once, outside, stacks, sum, threads};
+>>>>>>> wt-f
 use crate::facts::{Facts, FutexFacts, Unrecorded};
 use crate::run::{Coverage, Degraded, NotRecording, Process, Summed, SymbolsMismatch};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use uncontended_figures::text::{clean, some_of};
 use uncontended_figures::{Dimension, duration, given};
@@ -103,7 +107,7 @@ pub(super) fn coverage(
         unseen.push(format!("The first {delay} were not recorded (--delay)."));
     }
     unseen.extend(left_running(facts));
-    if facts.other_users > 0 {
+    if facts.other_users > 0 && !from_kernel {
         let text = "Processes that ran as another user, whose programs cannot open the record";
         unseen.push(format!("{text}: {}.", facts.other_users));
     }
@@ -114,6 +118,7 @@ pub(super) fn coverage(
     unseen.extend(apart(processes));
     unseen.extend(kernel_gaps(processes));
     unseen.extend(symbols_mismatch(&gaps.symbols_mismatch));
+    unseen.extend(replaced(record));
     unseen.extend(unnamed(processes, &gaps.symbols_mismatch));
     unseen.extend(scripts(record, processes));
     unseen.extend(facts.openmp_unseen.then(|| OPENMP.to_owned()));
@@ -157,6 +162,17 @@ fn left_running(facts: &Facts) -> Option<String> {
     let names = some_of(&names, count, NAMED);
     let text = "Processes still running when the program ended, reported up to then";
     (count > 0).then(|| format!("{text}: {names}. Watch them with `unc attach PID`."))
+}
+
+/// Code that was loaded where other code had been.
+fn replaced(record: &Record<'_>) -> Option<String> {
+    const NAMED: usize = 4;
+    let paths = record.processes.iter().flat_map(stacks::replaced);
+    let name = |path: &str| clean(path.rsplit('/').next().unwrap_or(path));
+    let names: BTreeSet<String> = paths.map(name).collect();
+    let names: Vec<String> = names.into_iter().collect();
+    let text = "Functions not named, because the program unloaded their code and loaded other code at its addresses";
+    (!names.is_empty()).then(|| format!("{text}: {}.", some_of(&names, names.len(), NAMED)))
 }
 
 /// Modules whose functions have no names because their files are not those that ran.
@@ -261,7 +277,7 @@ fn share_unaccounted(futex: &FutexFacts, accounted: &Accounted) -> Option<f64> {
 
 const NOT_LOADED: &str =
     "the observer was not loaded (started without LD_PRELOAD, statically linked, or privileged)";
-const NO_RECORD: &str = "the record could not be opened (another user, or a user namespace)";
+const NO_RECORD: &str = "the record could not be opened (another user, a user namespace, or a PID namespace with its own /proc)";
 
 /// Programs sampled without the record, except those that were only about to open it; the record knows these by their
 /// arguments.

@@ -241,7 +241,9 @@ fn parts(
 
 fn observer(record: &Record<'_>, cost_ns_per_pair: Option<f64>) -> Observer {
     let records_dropped = sum([record.dropped_room, record.dropped_busy]);
-    Observer { cost_ns_per_pair, records_dropped }
+    let threads = record.processes.iter().flat_map(|process| &process.threads);
+    let most_locks = threads.map(|thread| thread.cells.len() as u64).max().unwrap_or(0);
+    Observer { cost_ns_per_pair, records_dropped, most_locks }
 }
 
 fn holds(record: &Record<'_>) -> Option<Holds> {

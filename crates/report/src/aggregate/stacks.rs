@@ -94,6 +94,9 @@ impl<'a> Stacks<'a> {
         // Some loaders tell where its code ends, but not its variables, which have sizes of their own.
         let behind = modules.partition_point(|module| module.start <= address);
         let module = modules[behind.checked_sub(1)?];
+        if replaced(image).contains(module.path.as_str()) {
+            return None;
+        }
         self.symbols.variable(module, address.wrapping_sub(module.bias))
     }
 
@@ -167,9 +170,29 @@ fn is_annotation(frame: &Frame) -> bool {
     .any(|start| function.starts_with(start))
 }
 
+/// The module of a return address; none if several were there, one after the other.
 fn module_of<'m>(modules: &[&'m ModuleRecord], address: u64) -> Option<&'m ModuleRecord> {
     let behind = modules.partition_point(|module| module.start < address);
-    behind.checked_sub(1).map(|at| modules[at]).filter(|module| address <= module.end)
+    let mut there = modules[..behind].iter().filter(|module| address <= module.end);
+    let first = there.next()?;
+    there.all(|other| is_same(first, other)).then_some(first)
+}
+
+/// Whether two entries are of one module at one place, which two threads may have noted.
+fn is_same(one: &ModuleRecord, other: &ModuleRecord) -> bool {
+    (&one.path, one.bias) == (&other.path, other.bias)
+}
+
+/// The paths of the modules of `image` that were where others were, before or after them.
+pub(super) fn replaced(image: &ProcessRecord) -> BTreeSet<&str> {
+    let (mut paths, mut last): (_, Option<&ModuleRecord>) = (BTreeSet::new(), None);
+    for module in by_start(image) {
+        if let Some(last) = last.filter(|last| module.start < last.end && !is_same(last, module)) {
+            paths.extend([last.path.as_str(), module.path.as_str()]);
+        }
+        last = last.filter(|last| last.end > module.end).or(Some(module));
+    }
+    paths
 }
 
 /// The function that was called and then jumped to what was observed, as compilers make it of a call at a function's

@@ -32,7 +32,7 @@ pub(crate) use worst::{both_ends, cause, lost, member, slept};
 use crate::findings::{none, tried_by};
 use crate::inversions::seen;
 use crate::rows;
-use crate::run::{AttachedTo, FutexSite, RunReport, Source};
+use crate::run::{AttachedTo, FutexSite, Observer, RunReport, Source};
 use crate::summary::summary;
 use uncontended_figures::text::{ascii, clean, fit, wrap};
 use uncontended_figures::{self as figures, table::Paint};
@@ -248,7 +248,26 @@ pub(crate) fn observer(report: &RunReport) -> String {
             several(lost, "event was", "events were")
         ),
     };
-    if from_kernel { format!("{cost}; {clock}.") } else { format!("{cost}; {clock}; {dropped}.") }
+    if from_kernel {
+        return format!("{cost}; {clock}.");
+    }
+    let many = many_locks(report).unwrap_or_default();
+    format!("{cost}; {clock}; {dropped}.{many}")
+}
+
+/// The rows of a thread that has taken more locks do not stay in the caches of its CPU.
+const NEAR: u64 = 1_000;
+
+/// Which cost was measured, where a thread took many locks.
+fn many_locks(report: &RunReport) -> Option<String> {
+    let Observer { cost_ns_per_pair, most_locks, .. } = report.observer;
+    cost_ns_per_pair.filter(|_| most_locks > NEAR)?;
+    Some(format!(
+        " That is the cost of one lock, taken again and again. A thread took at least {} here: where a thread takes \
+        thousands of locks in turn, each costs several times as much, since the CPU's caches do not hold what is \
+        recorded of them.",
+        figures::count(most_locks)
+    ))
 }
 
 /// `docs/reading_a_report.md` says how it was measured.

@@ -45,7 +45,12 @@ fn longest_wait(row: &Row, options: &Options, paint: Paint) -> String {
         format!("{waits}{}{}{}  {}", lost(row), slept(row), member(row, lock), place(lock));
     let has_holds = !matches!(row.kind(), Kind::Condition | Kind::Barrier | Kind::Futex);
     let is_held = has_holds && lock.ended_by.is_empty() && lock.like.is_none();
-    let text = heading(&name, &remark, options, paint) + &wait(worst, is_held, options, paint);
+    let released = match is_signal(lock) {
+        true => "it was last posted in",
+        false => "the last holder released it in",
+    };
+    let known = Known { is_held, released };
+    let text = heading(&name, &remark, options, paint) + &wait(worst, &known, options, paint);
     let both = both_ends(lock).into_iter();
     both.fold(text, |text, line| text + &wrap(&line, "  ", options.width))
 }
@@ -195,26 +200,36 @@ fn of(times: Option<&Distribution>, one: &str, many: &str) -> String {
     times.map_or_else(String::new, |times| format!("of {}", super::several(times.count, one, many)))
 }
 
-fn wait(worst: &WorstWait, is_held: bool, options: &Options, paint: Paint) -> String {
+/// Whether it is a semaphore that no thread held: those that post it do not wait for it.
+fn is_signal(lock: &Lock) -> bool {
+    lock.kind == Kind::Semaphore && lock.held_by.is_empty()
+}
+
+/// What is known of a lock's holders.
+struct Known {
+    /// Threads hold it.
+    is_held: bool,
+    /// What comes before the code of the last release.
+    released: &'static str,
+}
+
+fn wait(worst: &WorstWait, known: &Known, options: &Options, paint: Paint) -> String {
     let mut text = if worst.waiter.is_empty() {
         format!("  {}\n", paint.dim("the waiter's stack was not recorded"))
     } else {
         stack("waited in", &worst.waiter, options, paint)
     };
     if worst.holder.is_empty() {
-        if is_held {
+        if known.is_held {
             text.push_str(&format!(
                 "  {}\n",
                 paint.dim("the stack of the last release was not recorded")
             ));
         }
     } else if worst.holder == worst.waiter {
-        text.push_str(&format!(
-            "  {}\n",
-            paint.dim("the last holder released it in the same code")
-        ));
+        text.push_str(&format!("  {}\n", paint.dim(&format!("{} the same code", known.released))));
     } else {
-        text.push_str(&stack("the last holder released it in", &worst.holder, options, paint));
+        text.push_str(&stack(known.released, &worst.holder, options, paint));
     }
     text
 }

@@ -41,7 +41,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
             futex_sites: vec![],
             more: BTreeMap::new(),
         },
-        observer: Observer { cost_ns_per_pair: Some(11.4), records_dropped: 0 },
+        observer: Observer { cost_ns_per_pair: Some(11.4), records_dropped: 0, most_locks: 0 },
         findings: vec![],
         culprits: vec![],
         ranked_by: RankedBy::Wait,

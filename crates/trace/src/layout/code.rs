@@ -39,8 +39,8 @@ pub struct Module {
     pub inode: AtomicU64,
     /// Bytes of the build id behind the path; 0 if it has none.
     pub id_bytes: AtomicU32,
-    /// Keeps the size a multiple of a unit.
-    pub spare: AtomicU32,
+    /// A hash of the path: the program may unload a module and load another one there.
+    pub path_hash: AtomicU32,
 }
 
 /// Most bytes of a build id.

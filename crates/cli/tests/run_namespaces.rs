@@ -1,0 +1,82 @@
+//! `unc run` reports what runs in a PID namespace once, by the numbers outside it.
+
+mod common;
+use common::{Folder, compile, report, status};
+use serde_json::Value;
+use std::process::Command;
+use uncontended_testkit::skip;
+
+/// Two threads, one of which waits 150 ms for a mutex.
+const WAITS: &str = r#"
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *body(void *unused) {
+    pthread_mutex_lock(&lock);
+    usleep(150000);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+int main(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, body, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    return 0;
+}
+"#;
+
+/// The report on the program in a namespace that `unshare` makes with these flags; none if it cannot.
+fn in_namespace(test: &str, flags: &[&str]) -> Option<Value> {
+    let folder = Folder::new();
+    let program = compile(&folder, WAITS, &[]).expect("a C compiler");
+    let plain = Command::new("unshare").args(flags).arg("true").status();
+    if !plain.is_ok_and(|status| status.success()) {
+        skip!(test, "no PID namespaces here");
+        return None;
+    }
+    let (report, output) = report(&[], &[&["unshare"], flags, &[&program]].concat());
+    assert_eq!(status(&output), 0, "{report:#}");
+    Some(report)
+}
+
+fn list<'r>(value: &'r Value, name: &str) -> &'r [Value] {
+    value[name].as_array().unwrap_or_else(|| panic!("{name}: {value:#}"))
+}
+
+#[test]
+fn a_program_in_a_pid_namespace_has_its_numbers_outside() {
+    let test = "a_program_in_a_pid_namespace_has_its_numbers_outside";
+    let Some(report) = in_namespace(test, &["-pf"]) else { return };
+    let of_locks = |of: &&Value| !list(of, "locks").is_empty();
+    let with_locks: Vec<_> = list(&report, "processes").iter().filter(of_locks).collect();
+    let [process] = with_locks[..] else { panic!("{report:#}") };
+    let pid = process["pid"].as_u64().unwrap();
+    assert!(pid > 1, "its number outside: {report:#}");
+    let threads = list(process, "threads");
+    let tids: Vec<_> = threads.iter().map(|thread| thread["tid"].as_u64().unwrap()).collect();
+    assert_eq!((tids.len(), tids.contains(&pid)), (3, true), "{threads:#?}");
+    assert!(tids.iter().all(|&tid| tid >= pid), "{tids:?}");
+    let joins = list(process, "joins");
+    assert!(joins.iter().all(|join| join["body"]["function"] == "body"), "{joins:#?}");
+    assert!(
+        !joins.is_empty() && joins.iter().all(|join| tids.contains(&join["of"].as_u64().unwrap()))
+    );
+    let of_others = list(&report, "processes").iter().filter(|of| !of_locks(of));
+    let parents: Vec<_> = of_others.map(|of| of["pid"].as_u64().unwrap()).collect();
+    assert!(parents.iter().all(|&parent| parent > 1), "{parents:?}");
+    let coverage = &report["coverage"];
+    assert!(coverage["futex_share_unaccounted"].as_f64().unwrap_or(0.0) < 0.2, "{coverage:#}");
+    let is_unseen = |finding: &&Value| finding["rule"] == "unseen";
+    assert_eq!(list(&report, "findings").iter().find(is_unseen), None);
+    assert_eq!(list(coverage, "not_recording").len(), 0, "{coverage:#}");
+}
+
+#[test]
+fn a_program_that_cannot_find_the_record_is_told_of_once() {
+    let test = "a_program_that_cannot_find_the_record_is_told_of_once";
+    let Some(report) = in_namespace(test, &["-pf", "--mount-proc"]) else { return };
+    let coverage = &report["coverage"];
+    let [one] = list(coverage, "not_recording") else { panic!("{coverage:#}") };
+    assert!(one["pid"].as_u64() > Some(1), "its number outside: {one}");
+    assert!(one["reason"].as_str().unwrap().contains("PID namespace"), "{one}");
+}
