@@ -2,12 +2,8 @@
 
 use super::scripts::scripts;
 use super::unnamed::unnamed;
-<<<<<<< HEAD
-use super::{once, outside, sum, threads};
-use crate::code::base;
-=======
 use super::{once, outside, stacks, sum, threads};
->>>>>>> wt-f
+use crate::code::base;
 use crate::facts::{Facts, FutexFacts, Unrecorded};
 use crate::run::{Coverage, Degraded, NotRecording, Process, Summed, SymbolsMismatch};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
