@@ -10,9 +10,9 @@
 //! [`entry`]: the interposed symbols.
 //! # Layers
 //! A file uses files of the lines above, or to its left on its own line (`xtask tidy` refuses circles):
-//! - [`kernel`], [`frame`], [`lookup`], [`deadline`], [`sandbox`], `joined`, `bytes`, `checked`;
+//! - [`kernel`], [`frame`], [`lookup`], [`deadline`], [`rules`], [`sandbox`], `joined`, `bytes`, `checked`;
 //! - [`host`], [`image`], [`caller`], [`module`], [`sharing`], [`unwind`], [`stack`], `routine`, `slept`, `tables`,
-//!   `execute`, [`look`];
+//!   `execute`, [`look`], [`room`];
 //! - [`local`], [`here`];
 //! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`create`], [`seccomp`], [`limit`],
 //!   [`futex`], [`join`], [`c11`], [`annotated`], [`span`];
@@ -61,7 +61,9 @@ mod look;
 mod lookup;
 mod module;
 mod mutex;
+mod room;
 mod routine;
+mod rules;
 mod rwlock;
 mod sandbox;
 mod seccomp;

@@ -242,7 +242,7 @@ mod tests {
         dl_iterate_phdr dlsym fcntl free getcwd getenv getrlimit lseek64 malloc mmap64 munmap open64 \
         posix_memalign pthread_key_create pthread_key_delete pthread_self pthread_setspecific read readlink realloc realpath \
         sched_getcpu sigaction sigaltstack write writev __fxstat64 __xstat64 getauxval \
-        pthread_barrierattr_init pthread_barrierattr_setpshared pthread_condattr_init pthread_condattr_setpshared \
+        pthread_attr_getstack pthread_attr_setstacksize pthread_barrierattr_init pthread_barrierattr_setpshared pthread_condattr_init pthread_condattr_setpshared \
         pthread_mutexattr_init pthread_mutexattr_setpshared pthread_rwlockattr_init pthread_rwlockattr_setpshared";
 
     /// What glibc's startup files add, instead of the last ones above, when linked on newer systems: until 2.33 `stat`

@@ -20,6 +20,13 @@ fn robust_and_protected_mutexes_are_not_tried_first() {
     assert_eq!(results(&said), results(&bare));
 }
 
+/// What threads use of the smallest stacks, and fibers of theirs, stays theirs.
+#[test]
+fn small_stacks_suffice() {
+    super::check_with("tight_stack", &[], 0);
+    super::check_with("tight_stack", &["fiber"], 0);
+}
+
 /// A library that the user preloads gets the calls that the program makes, and no others.
 #[test]
 fn a_preloaded_library_gets_the_programs_calls() {
