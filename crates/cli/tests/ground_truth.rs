@@ -10,6 +10,8 @@ mod division;
 mod findings;
 #[path = "ground_truth/handlers.rs"]
 mod handlers;
+#[path = "ground_truth/harmless.rs"]
+mod harmless;
 #[path = "ground_truth/helpers.rs"]
 mod helpers;
 #[path = "ground_truth/lock_order.rs"]

@@ -280,15 +280,16 @@ impl Arrivals {
         self.count[side] += 1;
     }
 
-    /// What is to be divided until `now`.
-    fn of(recorder: &Recorder, lock: &Lock, recent: &Recent, now: u64) -> Arrivals {
-        let mut arrivals = Arrivals { of: [[(0, 0); ARRIVALS + UNDIVIDED]; 2], count: [0; 2] };
-        undivided::take(lock, recent, now, |wait| {
-            arrivals.add(wait.side, wait.arrival, wait.until)
-        });
+    fn none() -> Arrivals {
+        Arrivals { of: [[(0, 0); ARRIVALS + UNDIVIDED]; 2], count: [0; 2] }
+    }
+
+    /// Adds what is to be divided until `now`: in place, since there is little of the stack for a copy.
+    fn add_all(&mut self, recorder: &Recorder, lock: &Lock, recent: &Recent, now: u64) {
+        undivided::take(lock, recent, now, |wait| self.add(wait.side, wait.arrival, wait.until));
         let unit = lock.waiters.load(Relaxed);
         if unit == 0 {
-            return arrivals;
+            return;
         }
         let list: &WaiterList = recorder.arena.at(unit);
         for (place, slot) in list.arrivals.iter().enumerate() {
@@ -297,10 +298,9 @@ impl Arrivals {
             if arrival > CLAIMED {
                 let is_shared = list.shared.load(Relaxed) >> place & 1 != 0;
                 let side = if is_shared { Side::Shared } else { Side::Exclusive };
-                arrivals.add(side, arrival, u64::MAX);
+                self.add(side, arrival, u64::MAX);
             }
         }
-        arrivals
     }
 
     /// What the time from `start` to `end` cost each side: the waiting, and the number of threads.
@@ -317,7 +317,8 @@ impl Arrivals {
 }
 
 /// Divides what was waited until `now` among the noted holds and the calling thread's own, which is about to end.
-/// Books the others' shares and returns its own, for each side.
+/// Books the others' shares and returns its own, for each side. Not inlined: it needs much of the stack.
+#[inline(never)]
 fn divide(
     at: impl Site,
     rows: Rows,
@@ -328,7 +329,8 @@ fn divide(
     let recorder = at.recorder();
     // SeqCst: keeps this store before the loads of the arrivals (I2).
     let divided_to = list.divided_to.swap(now, SeqCst);
-    let arrivals = Arrivals::of(recorder, rows.state.lock, list, now);
+    let mut arrivals = Arrivals::none();
+    arrivals.add_all(recorder, rows.state.lock, list, now);
     let noted = list.noted.swap(0, Relaxed) as usize; // I1
     let is_full = noted > RECENT;
     let share = |hold: Share, began: u64, costs: [(u64, u64); 2]| {

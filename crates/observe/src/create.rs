@@ -3,16 +3,18 @@
 //! # Contract
 //! `pthread_create` and `thrd_create`. The new thread begins in [`begin`], which enters it in the record, with the
 //! thread that made it, and jumps to the program's function: nothing of it stays on the stack. Without a record or
-//! memory, and before recording begins, the thread begins as the program says.
+//! memory, and before recording begins, the thread begins as the program says. A small stack is enlarged by what the
+//! observer needs ([`room`]).
 //! # Invariants
 //! I1: a [`Made`] has memory of its own, and one owner: the call that makes the thread, and, from when it has made
 //!     it, the new thread.
 //! # Evidence
-//! `tests/programs`: `computes.c`, `small_stack.c`.
+//! `tests/programs`: `computes.c`, `small_stack.c`, `tight_stack.c`.
 
 use crate::caller::Caller;
 use crate::here;
 use crate::host::{self, Object};
+use crate::room;
 use crate::routine;
 use crate::sandbox::Pieces;
 use libc::{c_int, c_void, pthread_t};
@@ -86,8 +88,12 @@ pub(crate) unsafe extern "C-unwind" fn pthread_create(
     argument: *mut c_void,
     caller: Caller,
 ) -> c_int {
+    // SAFETY: the program's own attributes (P1).
+    let enlarged = unsafe { room::enlarged(attributes) };
+    let attributes = enlarged.as_ref().map_or(attributes, |own| std::ptr::from_ref(own).cast());
     make((function, argument), caller, |function, argument| {
-        // SAFETY: the program's own call (P1), or with a function of the type that owns its argument (I1).
+        // SAFETY: the program's own call (P1), or with a function of the type that owns its argument (I1); with its
+        // attributes, or a copy that has a larger stack.
         unsafe { host::pthread_create(thread, attributes, function, argument) }
     })
 }

@@ -180,6 +180,8 @@ fn select_clock(arena: Arena) {
 }
 
 /// Adds this image to the record, at the number in `word`; a forked one gets its parent's arguments.
+#[cold]
+#[inline(never)]
 fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
     let Some(Numbers { pid, parent, number }) = numbers(arena) else {
         arena.header().dropped_room.fetch_add(1, Relaxed);

@@ -10,9 +10,9 @@
 //! [`entry`]: the interposed symbols.
 //! # Layers
 //! A file uses files of the lines above, or to its left on its own line (`xtask tidy` refuses circles):
-//! - [`kernel`], [`frame`], [`lookup`], [`deadline`], [`sandbox`], `joined`, `bytes`, `checked`;
+//! - [`kernel`], [`frame`], [`lookup`], [`deadline`], [`rules`], [`sandbox`], `joined`, `bytes`, `checked`;
 //! - [`host`], [`image`], [`caller`], [`module`], [`sharing`], [`unwind`], [`stack`], `routine`, `slept`, `tables`,
-//!   `execute`;
+//!   `execute`, [`look`], [`room`];
 //! - [`local`], [`here`];
 //! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`create`], [`seccomp`], [`limit`],
 //!   [`futex`], [`join`], [`c11`], [`annotated`], [`span`];
@@ -29,7 +29,7 @@
 //!     unchanged in the same call.
 //! P2: what they point to stays until the interposed function returns.
 //! P3: an object that may be locked or waited for may be tried first: the C library's try functions take the same
-//!     objects.
+//!     objects. Mutexes for which trying changes what locking does are not tried ([`look`]).
 //! # Evidence
 //! `crates/cli/tests/ground_truth.rs` with `tests/programs`.
 
@@ -57,11 +57,14 @@ mod joined;
 mod kernel;
 mod limit;
 mod local;
+mod look;
 mod lookup;
 mod module;
 mod mutex;
 mod namespace;
+mod room;
 mod routine;
+mod rules;
 mod rwlock;
 mod sandbox;
 mod seccomp;

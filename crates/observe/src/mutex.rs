@@ -1,17 +1,19 @@
 //! Mutexes, and through them C++'s `std::mutex` and Python's locks.
 //!
 //! # Contract
-//! The first try is the C library's own trylock, which for a free mutex of any type does what lock does. For any result
-//! except success and "busy" the function that the program called decides, so recursive, error-checking, robust,
-//! priority-protected and priority-inheriting mutexes keep their meaning.
+//! The first try is the C library's own trylock, which for a free mutex does what lock does. For any result except
+//! success and "busy" the function that the program called decides, so recursive, error-checking and
+//! priority-inheriting mutexes keep their meaning. Robust and priority-protected mutexes are not tried: a look at them
+//! says whether the call waits ([`look`]). Of one that is taken after the look, the wait is not seen.
 //! # Evidence
-//! `tests/programs`: `types.c`, `same_results.c`, `trylock_loop.c`, `holder_sleeps.c`.
+//! `tests/programs`: `types.c`, `same_results.c`, `not_tried.c`, `trylock_loop.c`, `holder_sleeps.c`.
 
 use crate::caller::Caller;
 use crate::deadline::{self, Limit};
 use crate::here;
 use crate::host::{self, Object};
 use crate::local::{Here, current};
+use crate::look;
 use crate::sharing;
 use libc::{EBUSY, EDEADLK, EOWNERDEAD, c_int, c_void, timespec};
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
@@ -36,16 +38,46 @@ pub(crate) fn row(mutex: *mut Object, caller: Caller) -> Option<(Here, Row)> {
 /// Tries the mutex, and calls `lock` if that fails.
 #[inline(always)]
 fn acquire(mutex: *mut Object, caller: Caller, limit: Limit, lock: impl Fn() -> c_int) -> c_int {
+    // SAFETY: the program locks this mutex, so it is one (P1).
+    if unsafe { look::must_not_try(mutex) } {
+        return acquire_untried(mutex, caller, limit, lock);
+    }
     // SAFETY: the program locks this mutex, so it may be tried (P1, P3).
     let tried = unsafe { host::pthread_mutex_trylock(mutex) };
     if is_ours(tried) {
-        if let Some((at, row)) = row(mutex, caller) {
-            events::acquired(at, row);
-            at.took(row, limit == Limit::Never);
-        }
+        acquired(mutex, caller, limit);
         return tried;
     }
     if tried == EBUSY { wait(mutex, caller, limit, lock) } else { lock() }
+}
+
+/// The mutex was taken without a wait.
+#[inline(always)]
+fn acquired(mutex: *mut Object, caller: Caller, limit: Limit) {
+    if let Some((at, row)) = row(mutex, caller) {
+        events::acquired(at, row);
+        at.took(row, limit == Limit::Never);
+    }
+}
+
+/// Calls `lock` for a mutex that must not be tried first.
+#[inline(never)]
+fn acquire_untried(
+    mutex: *mut Object,
+    caller: Caller,
+    limit: Limit,
+    lock: impl Fn() -> c_int,
+) -> c_int {
+    let own = row(mutex, caller).map(|(at, _)| at.recorder().thread.tid.load(Relaxed));
+    // SAFETY: the program locks this mutex, which must not be tried (P1).
+    if own.is_some_and(|own| unsafe { look::is_taken(mutex, own) }) {
+        return wait(mutex, caller, limit, lock);
+    }
+    let result = lock();
+    if is_ours(result) {
+        acquired(mutex, caller, limit);
+    }
+    result
 }
 
 /// Calls `lock` for a mutex that another thread holds.

@@ -13,11 +13,9 @@
 use crate::frame::{Frame, without_signature};
 use crate::kernel::{self, PAGE};
 use crate::module::{self, Object};
+use crate::rules::{self, Rules, Saved, registers};
 use crate::sandbox;
-use gimli::{
-    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, Register, RegisterRule,
-    UnwindSection,
-};
+use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, UnwindSection};
 use std::ops::Range;
 use uncontended_events::calls::Return;
 use uncontended_events::site::Recorder;
@@ -58,19 +56,6 @@ impl Memory {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-mod registers {
-    pub(super) const FP: u16 = 6;
-    pub(super) const SP: u16 = 7;
-    pub(super) const RA: u16 = 16;
-}
-#[cfg(target_arch = "aarch64")]
-mod registers {
-    pub(super) const FP: u16 = 29;
-    pub(super) const SP: u16 = 31;
-    pub(super) const RA: u16 = 30;
-}
-
 /// Adds the module of a function that the calling thread is about to call to the record (I2).
 #[cold]
 pub(crate) fn note(recorder: &Recorder, object: &Object) {
@@ -109,14 +94,6 @@ pub(crate) fn unwind(
     count
 }
 
-/// Room for the rules of one row: compilers emit about a dozen.
-struct Rules;
-
-impl gimli::UnwindContextStorage<usize> for Rules {
-    type Rules = [(Register, RegisterRule<usize>); 24];
-    type Stack = [gimli::UnwindTableRow<usize, Self>; 2];
-}
-
 /// From one frame to its caller's, and where its return address is.
 fn step(at: Frame, object: &Object, memory: &mut Memory) -> Option<(Frame, usize)> {
     let (header_at, end) = (object.header, object.end_of_frames);
@@ -138,27 +115,24 @@ fn step(at: Frame, object: &Object, memory: &mut Memory) -> Option<(Frame, usize
     let pc = at.pc as u64 - 1;
     let entry = header.table()?.fde_for_address(&section, &bases, pc, EhFrame::cie_from_offset);
     let Ok(entry) = entry else { return along_frame_pointer(at, memory) };
-    let mut context = gimli::UnwindContext::<usize, Rules>::new_in();
-    let row = entry.unwind_info_for_address(&section, &bases, &mut context, pc).ok()?;
-    let CfaRule::RegisterAndOffset { register, offset } = *row.cfa() else { return None };
-    let base = match register.0 {
+    let Rules { frame: Some((register, offset)), fp, pc: Saved::At(pc_at) } =
+        rules::at(&entry, &section, &bases, pc)?
+    else {
+        return None;
+    };
+    let base = match register {
         registers::SP => at.sp,
         registers::FP => at.fp,
         _ => return None,
     };
     let frame = base.checked_add_signed(offset as isize)?;
     let address = |offset: i64| frame.checked_add_signed(offset as isize);
-    // None for a rule that compilers do not use here; none inside if the register was not saved.
-    let saved = |register: u16| match row.register(Register(register)) {
-        Some(RegisterRule::Offset(offset)) => Some(Some(offset)),
-        None | Some(RegisterRule::Undefined | RegisterRule::SameValue) => Some(None),
-        _ => None,
-    };
-    let pc_at = address(saved(registers::RA)??)?;
+    let pc_at = address(pc_at)?;
     let pc = without_signature(memory.word(pc_at)?);
-    let fp = match saved(registers::FP)? {
-        Some(offset) => memory.word(address(offset)?)?,
-        None => at.fp,
+    let fp = match fp {
+        Saved::At(offset) => memory.word(address(offset)?)?,
+        Saved::No => at.fp,
+        Saved::Otherwise => return None,
     };
     Some((Frame { pc, sp: frame, fp }, pc_at))
 }

@@ -101,14 +101,15 @@ impl Library {
         self.path.to_string_lossy().ends_with(LINK)
     }
 
-    /// Puts the library first in `LD_PRELOAD`, before the entries of `present`, so that a preloaded allocator still
-    /// works.
+    /// Puts the library last in `LD_PRELOAD`, after the entries of `present`: these get the program's own calls, and
+    /// the library sees what they pass on.
     pub(crate) fn preload(&self, present: Option<&OsStr>) -> OsString {
-        let mut value = self.path.clone().into_os_string();
+        let mut value = OsString::new();
         if let Some(present) = present.filter(|present| !present.is_empty()) {
-            value.push(":");
             value.push(present);
+            value.push(":");
         }
+        value.push(&self.path);
         value
     }
 }
@@ -241,7 +242,7 @@ mod tests {
         dl_iterate_phdr dlsym fcntl free getcwd getenv getrlimit lseek64 malloc mmap64 munmap open64 \
         posix_memalign pthread_key_create pthread_key_delete pthread_self pthread_setspecific read readlink realloc realpath \
         sched_getcpu sigaction sigaltstack write writev __fxstat64 __xstat64 getauxval \
-        pthread_barrierattr_init pthread_barrierattr_setpshared pthread_condattr_init pthread_condattr_setpshared \
+        pthread_attr_getstack pthread_attr_setstacksize pthread_barrierattr_init pthread_barrierattr_setpshared pthread_condattr_init pthread_condattr_setpshared \
         pthread_mutexattr_init pthread_mutexattr_setpshared pthread_rwlockattr_init pthread_rwlockattr_setpshared";
 
     /// What glibc's startup files add, instead of the last ones above, when linked on newer systems: until 2.33 `stat`
@@ -290,6 +291,6 @@ mod tests {
     fn a_preloaded_library_of_the_user_stays() {
         let library = Library { path: "/x/observe.so".into(), _memory: None };
         assert_eq!(library.preload(None), "/x/observe.so");
-        assert_eq!(library.preload(Some(OsStr::new("/y/malloc.so"))), "/x/observe.so:/y/malloc.so");
+        assert_eq!(library.preload(Some(OsStr::new("/y/malloc.so"))), "/y/malloc.so:/x/observe.so");
     }
 }
