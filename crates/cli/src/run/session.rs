@@ -136,6 +136,7 @@ impl Run<'_> {
             other_users: threads.of_other_users(),
             unrecorded: threads.unrecorded(),
             threads: threads.facts(),
+            ends: threads.ends.facts(),
             cpus: affinity::allowed().ok().and_then(|cpus| u32::try_from(cpus.len()).ok()),
             cost_ns_per_pair,
             skip_frames: plan.view.skip_frames.clone(),

@@ -7,6 +7,7 @@
 //! # Sources
 //! proc(5); `Documentation/scheduler/sched-stats.rst` for `schedstat`.
 
+use super::ends::Ends;
 use super::heirs;
 use super::record::Record;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +36,8 @@ pub(crate) struct ThreadWatch {
     unrecorded: Vec<Unrecorded>,
     /// When to sample next.
     due: Instant,
+    /// When processes end.
+    pub(crate) ends: Ends,
 }
 
 /// Sampling takes CPU time that the program may need: at most one part in this many.
@@ -53,6 +56,7 @@ impl ThreadWatch {
             programs: Vec::new(),
             unrecorded: Vec::new(),
             due: Instant::now() + SHORTEST,
+            ends: Ends::new(pid),
         }
     }
 
@@ -69,6 +73,11 @@ impl ThreadWatch {
     /// How many processes have run as another user.
     pub(crate) fn of_other_users(&self) -> u32 {
         u32::try_from(self.others.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Notes the processes of `record` that have ended.
+    pub(crate) fn look_for_ends(&mut self, record: &Record) {
+        self.ends.look(record, &self.pids);
     }
 
     /// Looks once more, also at the processes that left the program between two samples.
@@ -156,6 +165,9 @@ impl ThreadWatch {
             }
             self.recording.insert(pid, program);
             return;
+        }
+        if self.recording.remove(&pid).is_some() {
+            self.ends.note(pid); // It executed this one.
         }
         let command = split(&words);
         let loaded = has("/uncontended/observe-") || has("/memfd:uncontended-observe");
