@@ -43,9 +43,8 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Of the program `main`, which starts now.
-    pub(crate) fn new(main: u32) -> Self {
-        let start = Instant::now();
+    /// Of the program `main`, the start of whose run was at `start`.
+    pub(crate) fn new(main: u32, start: Instant) -> Self {
         Ends {
             main,
             start,
@@ -53,7 +52,7 @@ impl Ends {
             known: BTreeSet::from([main]),
             alive: BTreeMap::new(),
             ended: Vec::new(),
-            due: start + SHORTEST,
+            due: Instant::now() + SHORTEST,
             is_over: false,
         }
     }

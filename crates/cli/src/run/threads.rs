@@ -45,8 +45,8 @@ const SHARE: u32 = 100;
 const SHORTEST: Duration = Duration::from_millis(20);
 
 impl ThreadWatch {
-    /// Watches the process `pid` and its descendants.
-    pub(crate) fn new(pid: u32) -> Self {
+    /// Watches the process `pid` and its descendants, in a run that began at `start`.
+    pub(crate) fn new(pid: u32, start: Instant) -> Self {
         ThreadWatch {
             pids: BTreeSet::from([pid]),
             started: heirs::started(pid).unwrap_or(0),
@@ -56,7 +56,7 @@ impl ThreadWatch {
             programs: Vec::new(),
             unrecorded: Vec::new(),
             due: Instant::now() + SHORTEST,
-            ends: Ends::new(pid),
+            ends: Ends::new(pid, start),
         }
     }
 
@@ -269,7 +269,7 @@ mod tests {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         let named = std::thread::Builder::new().name("watched".into());
         let thread = named.spawn(move || stopped.recv().is_err()).unwrap();
-        let mut watch = ThreadWatch::new(std::process::id());
+        let mut watch = ThreadWatch::new(std::process::id(), Instant::now());
         for _ in 0..200 {
             watch.look(); // Until the new thread has set its name.
             if watch.seen.values().any(|thread| thread.name == "watched") {
