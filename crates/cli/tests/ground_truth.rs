@@ -6,6 +6,8 @@
 
 #[path = "ground_truth/division.rs"]
 mod division;
+#[path = "ground_truth/ends.rs"]
+mod ends;
 #[path = "ground_truth/findings.rs"]
 mod findings;
 #[path = "ground_truth/handlers.rs"]

@@ -133,6 +133,8 @@ host! {
         words: *const Words, environment: *const Words) -> c_int;
     posix_spawnp c"" (pid: *mut c_int, file: *const c_char, actions: *const c_void, attributes: *const c_void,
         words: *const Words, environment: *const Words) -> c_int;
+    _exit c"" (status: c_int) -> !;
+    quick_exit c"" (status: c_int) -> !;
     prctl c"" (option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int;
     setrlimit c"" (resource: c_uint, limit: *const libc::rlimit) -> c_int;
     setrlimit64 c"" (resource: c_uint, limit: *const libc::rlimit) -> c_int;

@@ -16,6 +16,7 @@
 //! - [`local`], [`here`];
 //! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`create`], [`seccomp`], [`limit`],
 //!   [`futex`], [`join`], [`c11`], [`annotated`], [`span`];
+//! - `exit`;
 //! - [`entry`], `start`.
 //! # Invariants
 //! I1: no path allocates from the program's heap, takes a lock of the program or the loader, or panics. Where the
@@ -47,6 +48,7 @@ mod deadline;
 mod entry;
 mod errno;
 mod execute;
+mod exit;
 mod frame;
 mod futex;
 mod here;

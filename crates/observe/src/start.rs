@@ -1,6 +1,6 @@
 //! Where the observer starts, in a program just loaded and in a forked child, and where the program ends.
 
-use crate::{host, image, joined, local, module, sharing, slept};
+use crate::{exit, host, image, joined, local, module, sharing, slept};
 
 /// The constructor: runs before the program's own code.
 extern "C" fn begin() {
@@ -27,9 +27,7 @@ static BEGIN: extern "C" fn() = begin;
 
 /// The destructor: runs in the thread that calls `exit` or returns from `main`.
 extern "C" fn end() {
-    if let Some(process) = image::arena().and_then(image::process) {
-        local::note_exit(process);
-    }
+    exit::note();
 }
 
 #[used]

@@ -132,12 +132,20 @@ pub(crate) fn sentence(report: &RunReport, deadlock: &Deadlock) -> String {
         false => "take these locks in the same order everywhere, or never two at a time",
     };
     let title = title(deadlock).to_lowercase();
+    let ended = ended(report, deadlock);
     if threads <= IN_A_SENTENCE {
-        return format!("{title}: {}; {remedy}", parts.join("; "));
+        return format!("{title}{ended}: {}; {remedy}", parts.join("; "));
     }
     let more = match threads - parts.len() {
         0 => String::new(),
         more => format!("\n… and {}", several(more as u64, "more thread", "more threads")),
     };
-    format!("{title} of {threads} threads: {remedy}\n{}{more}", parts.join("\n"))
+    format!("{title} of {threads} threads{ended}: {remedy}\n{}{more}", parts.join("\n"))
+}
+
+/// That the process of a deadlock ended before the run did.
+fn ended(report: &RunReport, deadlock: &Deadlock) -> String {
+    let image = report.processes.iter().rfind(|process| process.pid == deadlock.pid);
+    let is_over = image.is_some_and(|image| image.ended_ns.is_some());
+    if is_over { format!(" in process {}, which has ended", deadlock.pid) } else { String::new() }
 }

@@ -42,6 +42,9 @@ pub struct Facts {
     /// Processes that ran as another user for some time.
     #[serde(default)]
     pub other_users: u32,
+    /// When processes were first seen to have ended, or to run a program that does not record.
+    #[serde(default)]
+    pub ends: Vec<ProcessEnd>,
     /// Programs that were sampled without the record mapped.
     #[serde(default)]
     pub unrecorded: Vec<Unrecorded>,
@@ -204,6 +207,15 @@ pub struct Unrecorded {
     pub command: Vec<String>,
     /// Whether the observer was loaded into it.
     pub loaded: bool,
+}
+
+/// The end of a program in a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessEnd {
+    /// The process.
+    pub pid: u32,
+    /// From the start of the program that `unc` started to when this one was first seen to have ended.
+    pub ended_ns: u64,
 }
 
 /// The kernel's figures for one thread.

@@ -2,8 +2,9 @@
 //!
 //! # Contract
 //! A thread is shown if it waited for long: for a lock that a thread holds, or for anything if its whole process hung.
-//! Idle workers of a program with other work are not. A thread of a deadlock is shown there. Threads that waited for
-//! the same in the same code are one group; those that wait for others to end come last.
+//! Idle workers of a program with other work are not, nor are threads of a process that ended before the run did.
+//! A thread of a deadlock is shown there. Threads that waited for the same in the same code are one group; those that
+//! wait for others to end come last.
 
 use crate::deadlocks::{find, lock, named};
 use crate::run::{Frame, Hung, Kind, Process, RunReport, Source, Thread};
@@ -82,6 +83,9 @@ pub(crate) fn wanted(report: &RunReport, thread: &Thread) -> String {
 
 /// The groups of a process, those of most threads first, and joins last.
 pub(crate) fn groups<'r>(report: &'r RunReport, process: &'r Process) -> Vec<Group<'r>> {
+    if process.ended_ns.is_some() {
+        return Vec::new();
+    }
     let is_hung = hung(process, report.wall_ns).is_some();
     let deadlocked = report.deadlocks.iter().filter(|deadlock| deadlock.pid == process.pid);
     let deadlocked: Vec<u32> =
@@ -143,9 +147,13 @@ pub(crate) fn remark(report: &RunReport) -> &'static str {
     let is_hung = report.processes.iter().any(|process| hung(process, report.wall_ns).is_some());
     match (is_hung, report.source) {
         (true, Source::Preload) => "no thread of the process could go on",
+        (true, Source::Kernel) if report.so_far => {
+            "all threads wait so far; whether until a deadline is not known"
+        }
         (true, Source::Kernel) => {
             "all threads waited at the end; whether until a deadline is not known"
         }
+        (false, _) if report.so_far => "for locks that have not been released so far",
         (false, _) => "for locks that had not been released when the run ended",
     }
 }

@@ -293,6 +293,7 @@ mod tests {
             threads: vec![],
             joins: vec![],
             hung: None,
+            ended_ns: None,
         };
         let report = json!({
             "schema": crate::run::SCHEMA, "command": ["p"], "exit_status": 0, "signal": null, "wall_ns": 10_000,

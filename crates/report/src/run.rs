@@ -124,12 +124,17 @@ pub struct Process {
     /// If each of its threads waited when the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hung: Option<Hung>,
+    /// When it ended, from the start of the run, if the run continued after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_ns: Option<u64>,
 }
 
 impl Process {
     /// The sum of its threads' lives in a run of `wall_ns`, less the time that they waited for others to end. A thread
-    /// counts the whole run if its life was not recorded. A process without a known thread had one.
+    /// counts the whole run, or what there was of it when the process ended, if its life was not recorded. A process
+    /// without a known thread had one.
     pub(crate) fn lived_ns(&self, wall_ns: u64) -> u64 {
+        let wall_ns = self.ended_ns.unwrap_or(wall_ns);
         let lives = self.threads.iter().map(|thread| {
             let lived_ns = thread.lived_ns.unwrap_or(wall_ns);
             lived_ns.saturating_sub(thread.joined_ns.unwrap_or(0))

@@ -161,7 +161,7 @@ pub const TERMS: &[Group] = &[
             ("total", "the sum; waits of two threads at the same time both count"),
             (
                 "not ended",
-                "waits in progress when the run ended, as of then: in no other column, but they count where rows are ranked",
+                "waits in progress when the run or their process ended, as of then: in no other column, but they count where rows are ranked",
             ),
             ("p50, p99", "the median and the 99th percentile"),
             ("longest", "the maximum; it grows with the number of samples"),
@@ -239,7 +239,7 @@ pub const TERMS: &[Group] = &[
             ),
             (
                 "at the end",
-                "how long its wait had lasted that was in progress when the run ended, in no other column; shown if there is one",
+                "how long its wait had lasted that was in progress when the run or its process ended, in no other column; shown if there is one",
             ),
             (
                 "its time",

@@ -76,6 +76,7 @@ impl Dice {
             held_ns: self.maybe(Dice::number),
             holder: self.maybe(|random| random.next() as u32),
             holder_ended: self.below(2) == 0,
+            waiters_ended: self.below(2) == 0,
         }
     }
 

@@ -446,6 +446,8 @@ fn threads_that_were_stuck_at_the_end() {
     speaks(of(stuck, Kind::Mutex), held);
     let dead = Unfinished { holder_ended: true, ..stuck };
     speaks(of(dead, Kind::Mutex), "thread 7, which has ended, had held it");
+    let before = Unfinished { waiters_ended: true, ..stuck };
+    speaks(of(before, Kind::Mutex), "2 threads still waited for it when their process ended, the");
     silent(of(Unfinished { longest_ns: 900 * MS, ..stuck }, Kind::Mutex));
     let unknown = Unfinished { holder: None, held_ns: None, ..stuck };
     speaks(of(unknown, Kind::Mutex), "the longest for 8.00 s: its holder was not seen");

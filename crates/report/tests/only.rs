@@ -59,6 +59,7 @@ fn hangs() -> RunReport {
         held_ns: Some(2_100 * MS),
         holder: Some(7),
         holder_ended: false,
+        waiters_ended: false,
     };
     let head = Head {
         tid: 7,

@@ -91,6 +91,7 @@ fn waits_that_did_not_end_count() {
         held_ns: None,
         holder: None,
         holder_ended: false,
+        waiters_ended: false,
     };
     let row = Lock { unfinished: Some(left), ..lock(1, Kind::Mutex, "want") };
     report.processes = vec![process(1, vec![row], vec![])];

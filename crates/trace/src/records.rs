@@ -18,7 +18,7 @@ pub struct ProcessRecord {
     pub command: Vec<String>,
     /// When it started, in ticks.
     pub start_ticks: u64,
-    /// When it ended by `exit` or a return from `main`, in ticks; 0 if it ended otherwise, or is still running.
+    /// When it called `exit` or the like, or returned from `main`, in ticks; 0 if it ended otherwise, or still runs.
     pub end_ticks: u64,
     /// The number of the thread that ended it; 0 if unknown.
     pub ended_by: Unit,

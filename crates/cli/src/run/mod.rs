@@ -2,6 +2,7 @@
 
 pub(crate) mod cost;
 mod ending;
+mod ends;
 mod futex;
 mod heirs;
 mod insist;

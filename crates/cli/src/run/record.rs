@@ -12,17 +12,19 @@ use crate::memory;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::mem::offset_of;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use uncontended_sys::clock::{self, Moment, Source};
 use uncontended_sys::{memfd, switches};
-use uncontended_trace::layout::{Header, UNIT};
+use uncontended_trace::layout::{Header, Process, UNIT};
 use uncontended_trace::reader;
 use uncontended_trace::setup::{
     ALLOCATED_AT, AVAILABLE_AT, ENABLED_AT, Holds, START_TICKS_AT, Setup, TICK_NS_AT,
 };
 
-const STEP_NS_AT: u64 = std::mem::offset_of!(Header, step_ns) as u64;
+const STEP_NS_AT: u64 = offset_of!(Header, step_ns) as u64;
+const PROCESSES_AT: u64 = offset_of!(Header, processes) as u64;
 const FIRST: u64 = 1 << 20;
 const FIXED: u64 = 64 << 20;
 const MOST: u64 = 1 << 30;
@@ -34,6 +36,15 @@ pub(crate) struct Kinds {
     pub(crate) holds: Holds,
     /// Which locks are held while another is taken.
     pub(crate) lock_order: bool,
+}
+
+/// The entry of a process, or of one that is announced.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry {
+    /// Its number.
+    pub(crate) unit: u32,
+    pub(crate) pid: u32,
+    pub(crate) parent: u32,
 }
 
 /// The record of one run.
@@ -124,9 +135,34 @@ impl Record {
 
     /// Whether a program has recorded in it.
     pub(crate) fn has_processes(&self) -> bool {
-        const PROCESSES_AT: u64 = std::mem::offset_of!(Header, processes) as u64;
-        let mut first = [0; 4];
-        self.file.read_exact_at(&mut first, PROCESSES_AT).is_ok() && first != [0; 4]
+        self.half(PROCESSES_AT).is_some_and(|first| first != 0)
+    }
+
+    /// The entries of processes and announcements after the entry `since`, oldest first; of very many, the newest.
+    pub(crate) fn processes_since(&self, since: u32) -> Vec<Entry> {
+        const MOST: usize = 4096;
+        let field = |unit: u32, offset: usize| {
+            self.half(u64::from(unit) * UNIT as u64 + offset as u64).unwrap_or(0)
+        };
+        let first = self.half(PROCESSES_AT);
+        let units =
+            std::iter::successors(first, |&unit| Some(field(unit, offset_of!(Process, next))));
+        let units = units.take_while(|&unit| unit != since && unit != 0).take(MOST);
+        let mut entries: Vec<Entry> = units
+            .map(|unit| Entry {
+                unit,
+                pid: field(unit, offset_of!(Process, pid)),
+                parent: field(unit, offset_of!(Process, parent)),
+            })
+            .collect();
+        entries.reverse();
+        entries
+    }
+
+    fn half(&self, at: u64) -> Option<u32> {
+        let mut bytes = [0; 4];
+        self.file.read_exact_at(&mut bytes, at).ok()?;
+        Some(u32::from_le_bytes(bytes))
     }
 
     /// Whether [`Record::read`] would return a readable record.

@@ -56,7 +56,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         watches.follow(pid);
     }
     let mut schedule = schedule(plan, &signals, start);
-    let mut threads = ThreadWatch::new(pid);
+    let mut threads = ThreadWatch::new(pid, start);
     let run = Run { plan, record: &record, pid, start, started_unix_s, cost_ns_per_pair, obstacle };
     let mut so_far = |threads: &mut ThreadWatch, watches: &mut Watches| {
         threads.look();
@@ -136,6 +136,7 @@ impl Run<'_> {
             other_users: threads.of_other_users(),
             unrecorded: threads.unrecorded(),
             threads: threads.facts(),
+            ends: threads.ends.facts(),
             cpus: affinity::allowed().ok().and_then(|cpus| u32::try_from(cpus.len()).ok()),
             cost_ns_per_pair,
             skip_frames: plan.view.skip_frames.clone(),

@@ -98,7 +98,11 @@ pub(crate) fn until_end(
                 futexes.look_at_processes(threads.pids());
             }
         }
+        if threads.ends.due().is_none_or(|due| now >= due) {
+            threads.look_for_ends(record);
+        }
         if schedule.end.is_some_and(|end| now >= end) {
+            threads.ends.stop();
             insist.end(child, now);
             schedule.end = None;
         }
@@ -115,14 +119,19 @@ pub(crate) fn until_end(
         let load = schedule.load.as_mut().filter(|load| !load.is_over());
         let load = load.map(|load| load.look(now));
         if load == Some(None) {
+            threads.ends.stop();
             insist.end(child, now);
         }
         let report = schedule.reports.next();
-        let due = [Some(threads.due()), drain, schedule.end, schedule.begin, report];
+        let due =
+            [Some(threads.due()), threads.ends.due(), drain, schedule.end, schedule.begin, report];
         let wake = due.into_iter().chain([load.flatten(), insist.next()]).flatten().min();
         let wake = wake.unwrap_or(now);
         let pause = wake.saturating_duration_since(Instant::now()).max(Duration::from_micros(1));
         let Some(received) = signals.wait(pause) else { continue };
+        if ENDING.contains(&received.signal) && received.signal != HANGUP {
+            threads.ends.stop(); // Of a hangup, a program may read its settings again.
+        }
         if pass_on(child, &mut insist, received) {
             so_far(threads, watches);
         }

@@ -7,6 +7,7 @@
 //! # Sources
 //! proc(5); `Documentation/scheduler/sched-stats.rst` for `schedstat`.
 
+use super::ends::Ends;
 use super::heirs;
 use super::record::Record;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +36,8 @@ pub(crate) struct ThreadWatch {
     unrecorded: Vec<Unrecorded>,
     /// When to sample next.
     due: Instant,
+    /// When processes end.
+    pub(crate) ends: Ends,
 }
 
 /// Sampling takes CPU time that the program may need: at most one part in this many.
@@ -42,8 +45,8 @@ const SHARE: u32 = 100;
 const SHORTEST: Duration = Duration::from_millis(20);
 
 impl ThreadWatch {
-    /// Watches the process `pid` and its descendants.
-    pub(crate) fn new(pid: u32) -> Self {
+    /// Watches the process `pid` and its descendants, in a run that began at `start`.
+    pub(crate) fn new(pid: u32, start: Instant) -> Self {
         ThreadWatch {
             pids: BTreeSet::from([pid]),
             started: heirs::started(pid).unwrap_or(0),
@@ -53,6 +56,7 @@ impl ThreadWatch {
             programs: Vec::new(),
             unrecorded: Vec::new(),
             due: Instant::now() + SHORTEST,
+            ends: Ends::new(pid, start),
         }
     }
 
@@ -69,6 +73,11 @@ impl ThreadWatch {
     /// How many processes that we may not inspect have run as another user.
     pub(crate) fn of_other_users(&self) -> u32 {
         u32::try_from(self.others.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Notes the processes of `record` that have ended.
+    pub(crate) fn look_for_ends(&mut self, record: &Record) {
+        self.ends.look(record, &self.pids);
     }
 
     /// Looks once more, also at the processes that left the program between two samples.
@@ -157,6 +166,9 @@ impl ThreadWatch {
             }
             self.recording.insert(pid, program);
             return true;
+        }
+        if self.recording.remove(&pid).is_some() {
+            self.ends.note(pid); // It executed this one.
         }
         let command = split(&words);
         let loaded = has("/uncontended/observe-") || has("/memfd:uncontended-observe");
@@ -259,7 +271,7 @@ mod tests {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         let named = std::thread::Builder::new().name("watched".into());
         let thread = named.spawn(move || stopped.recv().is_err()).unwrap();
-        let mut watch = ThreadWatch::new(std::process::id());
+        let mut watch = ThreadWatch::new(std::process::id(), Instant::now());
         for _ in 0..200 {
             watch.look(); // Until the new thread has set its name.
             if watch.seen.values().any(|thread| thread.name == "watched") {

@@ -47,14 +47,14 @@ impl<'a> Waits<'a> {
 pub(super) fn deadlocks(
     record: &Record<'_>,
     image: &ProcessRecord,
-    wall_ns: u64,
+    until_ns: u64,
     waits: &Waits<'_>,
     stacks: &mut Stacks<'_>,
 ) -> Vec<Deadlock> {
     let Waits { of: waits, graph, number, .. } = waits;
     let for_ns = |since: u64| {
         let begun = since.checked_sub(record.start_ticks)?;
-        Some(wall_ns.saturating_sub(record.ns(begun)))
+        Some(until_ns.saturating_sub(record.ns(begun)))
     };
     let mut found = Vec::new();
     for cycle in cycles(graph) {

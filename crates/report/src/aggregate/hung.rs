@@ -19,7 +19,7 @@ use uncontended_trace::reader::{ProcessRecord, Record};
 pub(super) fn add(
     record: &Record<'_>,
     image: &ProcessRecord,
-    wall_ns: u64,
+    until_ns: u64,
     waits: &Waits<'_>,
     rows: &mut Rows,
     stacks: &mut Stacks<'_>,
@@ -42,7 +42,7 @@ pub(super) fn add(
             name: thread.name.clone(),
             lock,
             taken: stacks.frames(wait.site),
-            held_ns: began.map(|ticks| wall_ns.saturating_sub(record.ns(ticks))),
+            held_ns: began.map(|ticks| until_ns.saturating_sub(record.ns(ticks))),
             through: u32::try_from(steps.len() - 2).unwrap_or(u32::MAX),
             behind: u32::try_from(behind(&graph, &[head])).unwrap_or(u32::MAX),
             is_asleep: thread.asleep_since.is_some(),

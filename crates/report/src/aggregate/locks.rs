@@ -3,11 +3,13 @@
 use super::blame::{Division, Sites, divide, ended, is_held, waited_in};
 use super::classify::{Part, classify};
 use super::distribution::Bucket;
+use super::ends::{self, Users};
 use super::joined::Joined;
 use super::nature::Nature;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
-use super::{keeper, permits, posters, threads};
+use super::{keeper, permits, posters};
+use crate::facts::Facts;
 use crate::run::{
     Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Kind, Like, Lock, Moment, Span, Summed,
     TimedOut, Unfinished, WaitedIn, Woken, WorstIdle, WorstWait,
@@ -58,7 +60,7 @@ pub(super) fn touched<'a>(
 pub(super) fn rows(
     record: &Record<'_>,
     image: &ProcessRecord,
-    wall_ns: u64,
+    facts: &Facts,
     (sites, joined): (&Sites, &Joined<'_>),
     stacks: &mut Stacks<'_>,
 ) -> Rows {
@@ -90,9 +92,8 @@ pub(super) fn rows(
         let pids = if processes.is_empty() { &own[..] } else { &processes };
         stacks.is_shared = pids.len() > 1;
         let is_apart = joined.is_apart(record_of);
-        let is_own = processes.is_empty();
-        let ended_ns = if is_own { threads::ended_ns(record, image, wall_ns) } else { wall_ns };
-        let scale = Scale { record, wall_ns, ended_ns, pids, is_apart };
+        let users = joined.cells(unit).map_or(Users::Own(image), Users::Shared);
+        let scale = Scale { record, facts, users, pids, is_apart };
         let variable = stacks.variable(record_of.address);
         let (mut lock, followed) = scale.row((record_of, &cells), sites, stacks);
         stacks.is_shared = false;
@@ -193,9 +194,8 @@ fn takers(cells: &Cells<'_>) -> u32 {
 #[derive(Clone, Copy)]
 struct Scale<'a> {
     record: &'a Record<'a>,
-    wall_ns: u64,
-    /// When its process ended, or the run.
-    ended_ns: u64,
+    facts: &'a Facts,
+    users: Users<'a>,
     /// The processes whose threads use the lock.
     pids: &'a [u32],
     /// Whether others may use it too.
@@ -302,7 +302,8 @@ impl Scale<'_> {
     }
 
     fn of_wall(self, ns: u64) -> Option<f64> {
-        (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64)
+        let wall_ns = self.facts.wall_ns;
+        (wall_ns > 0).then(|| ns as f64 / wall_ns as f64)
     }
 
     /// What a row with waits of `total_ns` was waited for, and what it is used for; `waiter` is its longest wait's
@@ -413,8 +414,7 @@ impl Scale<'_> {
         lost.map(ns).reduce(TimedOut::and)
     }
 
-    /// The waits in progress when the process or the record ends. The holder is known for locks that one thread holds
-    /// at a time.
+    /// The waits in progress. The holder is known for locks that one thread holds at a time.
     fn unfinished(
         self,
         kind: Kind,
@@ -422,24 +422,10 @@ impl Scale<'_> {
         lock: &LockRecord,
         cells: &Cells<'_>,
     ) -> Option<Unfinished> {
-        let for_ns = |since: u64| Some(self.ended_ns.saturating_sub(self.since_start(since)?));
-        let waits = lock.waiting.iter().filter_map(|&arrival| for_ns(arrival));
-        let longest = waits.clone().max()?;
-        let held = cells.iter().filter_map(|(thread, cell)| Some((thread, cell.held_since?)));
+        let held = cells.iter().filter_map(|(thread, cell)| Some((*thread, cell.held_since?)));
         let known = meaning.hold && self.record.holds != Holds::None && kind != Kind::RwlockRead;
         let holder = held.filter(|_| known).max_by_key(|&(_, since)| since);
-        Some(Unfinished {
-            count: lock.waiting.len() as u64,
-            longest_ns: longest,
-            total_ns: super::sum(waits),
-            held_ns: holder.and_then(|(_, since)| for_ns(since)),
-            holder: holder.map(|(thread, _)| thread.tid),
-            holder_ended: holder.is_some_and(|(thread, _)| thread.end_ticks != 0),
-        })
-    }
-
-    fn since_start(self, ticks: u64) -> Option<u64> {
-        Some(self.ns(ticks.checked_sub(self.record.start_ticks)?))
+        ends::unfinished((self.record, self.facts), self.users, lock, holder)
     }
 
     fn class(self, kind: Kind, meaning: Meaning, cells: &Cells<'_>, blame: Option<Blame>) -> Class {
@@ -484,7 +470,8 @@ impl Scale<'_> {
             } else {
                 extreme.at.checked_sub(extreme.ticks)?
             };
-            let at_ns = self.since_start(begun).filter(|_| extreme.at != 0)?;
+            let ticks = begun.checked_sub(self.record.start_ticks).filter(|_| extreme.at != 0);
+            let at_ns = self.ns(ticks?);
             let cause = (span == Span::Idle).then(|| cause_of(extreme.cause));
             Some(Moment { what: span, at_ns, ns: longest.ns, tid: Some(tid), cause })
         };

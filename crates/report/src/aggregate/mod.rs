@@ -11,6 +11,7 @@ mod classify;
 mod coverage;
 mod deadlocks;
 mod distribution;
+mod ends;
 mod herd;
 mod holders;
 mod hung;
@@ -122,7 +123,7 @@ pub fn report(
     facts: Facts,
     symbols: &mut dyn Symbols,
 ) -> Result<RunReport, ReadError> {
-    let record = reader::read(record)?;
+    let record = ends::dated(reader::read(record)?, &facts);
     let skipped = Skipped::with(&facts.skip_frames);
     let (mut processes, mut followed, mut paths) = (Vec::new(), Vec::new(), Vec::new());
     let (mut stuck, mut orders, mut contended) = (Vec::new(), Vec::new(), HashMap::new());
@@ -210,8 +211,8 @@ fn parts(
     (sites, joined): (&Sites, &Joined<'_>),
     stacks: &mut Stacks<'_>,
 ) -> Parts {
-    let wall_ns = facts.wall_ns;
-    let mut rows = locks::rows(record, image, wall_ns, (sites, joined), stacks);
+    let until_ns = threads::ended_ns(record, image, facts.wall_ns);
+    let mut rows = locks::rows(record, image, facts, (sites, joined), stacks);
     let logs = Logs::new(record, image, &rows.units);
     once::count_contended(&mut rows, image, &logs);
     herd::add(record, image, &logs, &mut rows);
@@ -225,9 +226,9 @@ fn parts(
     let path = path::known((record, image), (&logs, &rows), (&delays, &meetings), sites, stacks);
     let mut deadlocks = Vec::new();
     if let Some(waits) = Waits::of(record, image, &rows.units) {
-        hung::add(record, image, wall_ns, &waits, &mut rows, stacks);
-        unfinished::add((record, image), wall_ns, &waits, &mut rows, sites, stacks);
-        deadlocks = deadlocks::deadlocks(record, image, wall_ns, &waits, stacks);
+        hung::add(record, image, until_ns, &waits, &mut rows, stacks);
+        unfinished::add((record, image), until_ns, &waits, &mut rows, sites, stacks);
+        deadlocks = deadlocks::deadlocks(record, image, until_ns, &waits, stacks);
     }
     let order = record.lock_order.then(|| order::order(image, &rows.units, stacks));
     let threads = threads::rows(record, image, facts, is_last, stacks);
@@ -235,7 +236,8 @@ fn parts(
     let joins = joins::joins(record, image, facts, &logs, stacks);
     let Rows { locks, followed, contended, units } = rows;
     let (pid, command) = (image.pid, image.command.clone());
-    let process = Process { pid, command, locks, threads, joins, hung };
+    let ended_ns = ends::before_the_run(record, image, facts);
+    let process = Process { pid, command, locks, threads, joins, hung, ended_ns };
     Parts { process, units, path, followed, deadlocks, order, contended }
 }
 

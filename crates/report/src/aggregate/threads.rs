@@ -243,6 +243,7 @@ pub(super) fn unobserved(facts: &Facts, observed: &HashSet<u32>) -> Vec<Process>
         threads,
         joins: Vec::new(),
         hung: None,
+        ended_ns: None,
     })
     .collect()
 }

@@ -12,7 +12,6 @@ use super::deadlocks::Waits;
 use super::hung::{chain, for_locks};
 use super::locks::Rows;
 use super::stacks::Stacks;
-use super::threads::ended_ns;
 use crate::run::{Blamed, BlamedKind};
 use std::collections::BTreeMap;
 use uncontended_trace::reader::{ProcessRecord, Record};
@@ -33,13 +32,13 @@ struct Cost {
 /// Adds the parts of holds in progress to the rows of `image`.
 pub(super) fn add(
     (record, image): (&Record<'_>, &ProcessRecord),
-    wall_ns: u64,
+    until_ns: u64,
     waits: &Waits<'_>,
     rows: &mut Rows,
     sites: &Sites,
     stacks: &mut Stacks<'_>,
 ) {
-    for ((row, holder, head), cost) in costs((record, image), wall_ns, waits) {
+    for ((row, holder, head), cost) in costs((record, image), until_ns, waits) {
         let Cost { waits, wait_ns, passed_on_ns, longest_ns } = cost;
         let of_site = |wait_ns, site, stacks: &mut Stacks<'_>| Blamed {
             wait_ns,
@@ -58,12 +57,12 @@ pub(super) fn add(
 
 fn costs(
     (record, image): (&Record<'_>, &ProcessRecord),
-    wall_ns: u64,
+    until_ns: u64,
     waits: &Waits<'_>,
 ) -> BTreeMap<Key, Cost> {
     let Waits { last, of, number, .. } = waits;
-    let (graph, ended_ns) = (for_locks(of), ended_ns(record, image, wall_ns));
-    let for_ns = |since: u64| ended_ns.saturating_sub(record.ns_at(since));
+    let graph = for_locks(of);
+    let for_ns = |since: u64| until_ns.saturating_sub(record.ns_at(since));
     let mut costs: BTreeMap<Key, Cost> = BTreeMap::new();
     for at in 0..image.threads.len() {
         let Some(wants) = last.wants(at).filter(|wants| !wants.shared) else { continue };

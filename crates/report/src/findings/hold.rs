@@ -131,7 +131,8 @@ impl LongHold {
 /// The longest hold of a lock that one thread holds at a time, with its own length and code if it is the longest for
 /// which a thread waited. One that went on at the end, which may be longer, is none of those that waits ended after.
 pub(super) fn longest_hold(lock: &Lock, hold: &Distribution) -> LongHold {
-    let ended = lock.held_by.iter().filter(|by| by.longest_ns <= hold.max + hold.max / 10);
+    let ended =
+        lock.held_by.iter().filter(|by| by.longest_ns <= hold.max.saturating_add(hold.max / 10));
     let longest = ended.max_by_key(|by| by.longest_ns);
     match longest.filter(|by| by.longest_ns >= hold.max - hold.max / 10) {
         Some(by) => LongHold { ns: by.longest_ns, code: blamed_function(by) },

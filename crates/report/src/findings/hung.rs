@@ -20,7 +20,7 @@ pub(super) fn unfinished(subject: &Subject) -> Option<Said> {
         return None;
     }
     let Some((holder, held_ns)) = left.holder.zip(left.held_ns) else {
-        return behind_no_one(subject.lock.kind, left);
+        return behind_no_one(subject, left);
     };
     let ended = if left.holder_ended { ", which has ended," } else { "" };
     let head = subject.lock.hung_behind.as_ref();
@@ -28,8 +28,8 @@ pub(super) fn unfinished(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: left.longest_ns.saturating_mul(behind),
         text: format!(
-            "{} still waited for it when the run ended, the longest for {}: thread {holder}{ended} had held it for {} {}",
-            several(left.count, "thread", "threads"),
+            "{}, the longest for {}: thread {holder}{ended} had held it for {} {}",
+            waited(subject.report, left),
             duration(left.longest_ns),
             duration(held_ns),
             head.map_or_else(
@@ -46,9 +46,21 @@ pub(super) fn unfinished(subject: &Subject) -> Option<Said> {
     })
 }
 
+/// How many threads waited, and until when.
+fn waited(report: &RunReport, left: Unfinished) -> String {
+    let threads = several(left.count, "thread", "threads");
+    match (left.waiters_ended, report.so_far, left.count) {
+        (true, _, 1) => format!("{threads} still waited for it when its process ended"),
+        (true, ..) => format!("{threads} still waited for it when their process ended"),
+        (false, true, 1) => format!("{threads} has waited for it so far"),
+        (false, true, _) => format!("{threads} have waited for it so far"),
+        (false, false, _) => format!("{threads} still waited for it when the run ended"),
+    }
+}
+
 /// The same of a lock whose holder is not known, or is not one thread.
-fn behind_no_one(kind: Kind, left: Unfinished) -> Option<Said> {
-    let why = match kind {
+fn behind_no_one(subject: &Subject, left: Unfinished) -> Option<Said> {
+    let why = match subject.lock.kind {
         Kind::RwlockRead | Kind::RwlockWrite => {
             "readers that come and go may keep it taken, or its holder was not seen"
         }
@@ -57,11 +69,11 @@ fn behind_no_one(kind: Kind, left: Unfinished) -> Option<Said> {
         }
         _ => return None,
     };
-    let threads = several(left.count, "thread", "threads");
     Some(Said {
         cost_ns: left.longest_ns.saturating_mul(left.count),
         text: format!(
-            "{threads} still waited for it when the run ended, the longest for {}: {why}",
+            "{}, the longest for {}: {why}",
+            waited(subject.report, left),
             duration(left.longest_ns)
         ),
         advice: String::new(),

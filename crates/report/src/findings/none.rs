@@ -38,18 +38,11 @@ pub fn none(report: &RunReport) -> String {
         _ => String::new(),
     };
     let work = for_work(&waited, is_contended).unwrap_or_default();
-    let still = match still_waited_ns(report) {
-        0 => String::new(),
-        ns => format!("; waits that had not ended when the run did come to {}", duration(ns)),
-    };
+    let not_ended = not_ended(report);
     match most {
         None if waited.is_empty() => match unfinished(report) {
             None => format!("no thread waited for a lock that was seen{unseen}"),
-            Some((longest_ns, thread)) => format!(
-                "no wait for a lock ended, but a thread still waited when the run did, for {}{} (Threads: at the end){unseen}",
-                duration(longest_ns),
-                wanted(report, thread)
-            ),
+            Some((longest_ns, thread)) => still(report, longest_ns, thread) + &unseen,
         },
         None if has_own_locks(&report.coverage) => format!(
             "the waits that are seen are for work, a turn or an event; locks of this language's runtime are not among them \
@@ -72,7 +65,7 @@ pub fn none(report: &RunReport) -> String {
             };
             format!(
                 "the most waiting for one lock, #{}, is {}, {} of the threads' time; a finding needs {least}, or long \
-                 waits{}{still}{work}{unseen}",
+                 waits{}{not_ended}{work}{unseen}",
                 lock.id,
                 duration(ns),
                 percent(share),
@@ -129,9 +122,31 @@ fn for_work(
 
 /// The longest wait that had not ended, and its thread.
 fn unfinished(report: &RunReport) -> Option<(u64, &Thread)> {
-    let threads = report.processes.iter().flat_map(|process| &process.threads);
+    let alive = report.processes.iter().filter(|process| process.ended_ns.is_none());
+    let threads = alive.flat_map(|process| &process.threads);
     let waits = threads.filter_map(|thread| Some((thread.unfinished_wait_ns?, thread)));
     waits.max_by_key(|&(ns, thread)| (ns, thread.tid))
+}
+
+/// That a thread still waited, though no wait for a lock ended.
+fn still(report: &RunReport, longest_ns: u64, thread: &Thread) -> String {
+    let said = match report.so_far {
+        true => "no wait for a lock has ended so far, but a thread waits",
+        false => "no wait for a lock ended, but a thread still waited when the run did",
+    };
+    let (long, wanted) = (duration(longest_ns), wanted(report, thread));
+    format!("{said}, for {long}{wanted} (Threads: at the end)")
+}
+
+/// The waits that had not ended, to follow a sentence; nothing if there are none.
+fn not_ended(report: &RunReport) -> String {
+    match still_waited_ns(report) {
+        0 => String::new(),
+        ns if report.so_far => {
+            format!("; waits that have not ended so far come to {}", duration(ns))
+        }
+        ns => format!("; waits that had not ended when the run did come to {}", duration(ns)),
+    }
 }
 
 /// What a thread still waited for, if that is known.

@@ -154,6 +154,7 @@ fn part(process: &Process, named: &HashSet<u64>, threads: usize) -> Process {
         threads: of_kept.cloned().chain(sum).collect(),
         joins: process.joins.iter().take(threads).cloned().collect(),
         hung: process.hung,
+        ended_ns: process.ended_ns,
     }
 }
 
@@ -168,6 +169,7 @@ fn others(processes: &[&Process]) -> Process {
         threads: vec![sum_of_threads(&threads)],
         joins: Vec::new(),
         hung: None,
+        ended_ns: None,
     }
 }
 

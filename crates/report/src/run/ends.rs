@@ -57,7 +57,7 @@ pub struct Hung {
     pub since_ns: u64,
 }
 
-/// Waits for a lock that were still in progress when the run ended.
+/// Waits for a lock that were still in progress when the run or their processes ended.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Unfinished {
     /// How many threads waited, as far as the record distinguishes them (64).
@@ -74,6 +74,9 @@ pub struct Unfinished {
     /// Whether that thread had ended without a release.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holder_ended: bool,
+    /// Whether the processes of those threads ended before the run did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waiters_ended: bool,
 }
 
 /// The thread for which those that still wait for a lock wait in the end: its holder, or the one that this waits for,

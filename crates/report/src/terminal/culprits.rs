@@ -221,7 +221,8 @@ pub(crate) fn still_waited_ns(report: &RunReport) -> u64 {
     }
     let locks = report.processes.iter().flat_map(|process| &process.locks);
     let locks = locks.filter(|lock| lock.class.is_caused_by_holders());
-    crate::aggregate::sum(locks.filter_map(|lock| lock.unfinished).map(|left| left.total_ns))
+    let unfinished = locks.filter_map(|lock| lock.unfinished).filter(|left| !left.waiters_ended);
+    crate::aggregate::sum(unfinished.map(|left| left.total_ns))
 }
 
 /// The waiting of all threads at such locks.

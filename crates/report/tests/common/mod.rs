@@ -58,7 +58,15 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
 
 /// A process of that run.
 pub(crate) fn process(pid: u32, locks: Vec<Lock>, threads: Vec<Thread>) -> Process {
-    Process { pid, command: vec!["program".to_owned()], locks, threads, joins: vec![], hung: None }
+    Process {
+        pid,
+        command: vec!["program".to_owned()],
+        locks,
+        threads,
+        joins: vec![],
+        hung: None,
+        ended_ns: None,
+    }
 }
 
 /// A frame with a function and a line.

@@ -108,5 +108,6 @@ pub(crate) fn stuck(longest_ns: u64) -> Option<Unfinished> {
         held_ns: Some(9_000 * MS),
         holder: Some(7),
         holder_ended: false,
+        waiters_ended: false,
     })
 }
