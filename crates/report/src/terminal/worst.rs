@@ -299,8 +299,12 @@ fn frame_line(frame: &Frame) -> String {
 
 /// Futex waits by call site, as the kernel saw them; needs root.
 pub(super) fn futex_sites(report: &RunReport, options: &Options) -> String {
+    let sites = super::listed_futex_sites(report);
     let mut text = String::new();
-    for site in super::listed_futex_sites(report).iter().take(options.top) {
+    if !sites.is_empty() {
+        text.push_str(&wrap("All that it counted, in a row or not:", "    ", options.width));
+    }
+    for site in sites.iter().take(options.top) {
         let code = waited_at(site);
         let line = format!(
             "kernel: {} of futex waiting in {}, at {code}",
