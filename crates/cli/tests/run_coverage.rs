@@ -1,29 +1,8 @@
 //! `unc run` states correctly what it did not see, and claims nothing about it.
 
 mod common;
-use common::{Folder, compile, report, status, stdout};
+use common::{Folder, WAITS, compile, report, status, stdout};
 use serde_json::Value;
-
-/// Two threads, one of which waits 150 ms for a mutex.
-const WAITS: &str = r#"
-#include <pthread.h>
-#include <stdio.h>
-#include <unistd.h>
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static void *body(void *unused) {
-    pthread_mutex_lock(&lock);
-    usleep(150000);
-    pthread_mutex_unlock(&lock);
-    return unused;
-}
-int main(void) {
-    pthread_t threads[2];
-    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, body, NULL);
-    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-    puts("done");
-    return 0;
-}
-"#;
 
 fn coverage(flags: &[&str], program: &[&str]) -> Value {
     let (report, output) = report(flags, program);

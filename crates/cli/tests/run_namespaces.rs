@@ -1,29 +1,10 @@
 //! `unc run` reports what runs in a PID namespace once, by the numbers outside it.
 
 mod common;
-use common::{Folder, compile, report, status};
+use common::{Folder, WAITS, compile, report, status};
 use serde_json::Value;
 use std::process::Command;
 use uncontended_testkit::skip;
-
-/// Two threads, one of which waits 150 ms for a mutex.
-const WAITS: &str = r#"
-#include <pthread.h>
-#include <unistd.h>
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static void *body(void *unused) {
-    pthread_mutex_lock(&lock);
-    usleep(150000);
-    pthread_mutex_unlock(&lock);
-    return unused;
-}
-int main(void) {
-    pthread_t threads[2];
-    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, body, NULL);
-    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-    return 0;
-}
-"#;
 
 /// The report on the program in a namespace that `unshare` makes with these flags; none if it cannot.
 fn in_namespace(test: &str, flags: &[&str]) -> Option<Value> {

@@ -8,6 +8,27 @@ use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 pub(crate) use uncontended_testkit::Folder;
 
+/// Two threads, one of which waits 150 ms for a mutex. It prints `done`.
+pub(crate) const WAITS: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *body(void *unused) {
+    pthread_mutex_lock(&lock);
+    usleep(150000);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+int main(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, body, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    puts("done");
+    return 0;
+}
+"#;
+
 /// `unc run` with `flags`, then `--`, ready for the program.
 pub(crate) fn unc_run(flags: &[&str]) -> Command {
     let mut command = unc();
