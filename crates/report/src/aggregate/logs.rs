@@ -153,8 +153,8 @@ impl<'a> Logs<'a> {
             let lock = self.locks.get(&wait.lock).copied();
             if began < ended && waits.last().is_none_or(|last| last.ended <= began) {
                 let (free, by_stack) = (self.span_ns(wait.free), wait.by_stack);
-                let (excludes, meets) = (false, false);
-                waits.push(Wait { began, ended, lock, by, by_stack, free, excludes, meets });
+                let (excludes, meets, paced) = (false, false, false); // The rows tell.
+                waits.push(Wait { began, ended, lock, by, by_stack, free, excludes, meets, paced });
             }
         }
         waits

@@ -86,6 +86,11 @@ pub(super) fn known(
         wait.meets = wait.lock.is_some_and(|row| meetings.contains(&row));
         let is_held = lock.is_some_and(|lock| lock.class.is_caused_by_holders());
         wait.excludes = is_held && !wait.meets;
+        let is_lock = lock.is_none_or(|lock| {
+            let others = [Kind::Condition, Kind::Semaphore, Kind::Barrier, Kind::Futex];
+            is_held || !others.contains(&lock.kind)
+        });
+        wait.paced = !is_lock && wait.by.is_some();
         if lock.is_some_and(|lock| lock.kind == Kind::Semaphore && lock.idle_ns.is_none()) {
             wait.free = 0; // Of several permits, it is not known for how long there was one.
         }

@@ -112,6 +112,7 @@ impl History {
                 free: hold.began - before.ended,
                 excludes: false,
                 meets: false,
+                paced: false,
             });
         }
         thread.waits.extend(inside);

@@ -48,7 +48,7 @@ impl History {
     fn woken_together(&self) -> BTreeMap<(usize, u64), Vec<usize>> {
         let mut woken: BTreeMap<(usize, u64), Vec<usize>> = BTreeMap::new();
         for (number, thread) in self.threads.iter().enumerate() {
-            let paced = thread.waits.iter().filter(|wait| wait.is_paced());
+            let paced = thread.waits.iter().filter(|wait| wait.paced);
             for by in paced.filter_map(|wait| wait.by) {
                 woken.entry(by).or_default().push(number);
             }
@@ -63,12 +63,12 @@ impl History {
         woken: &BTreeMap<(usize, u64), Vec<usize>>,
         ends: &[Option<u64>],
     ) -> Vec<Counted> {
-        let paced = self.threads[number].waits.iter().filter(|wait| wait.is_paced() && !wait.meets);
+        let paced = self.threads[number].waits.iter().filter(|wait| wait.paced && !wait.meets);
         let of = paced.filter_map(|wait| {
             let (by, at) = wait.by?;
             let waits = &self.threads.get(by)?.waits;
             let before = waits.partition_point(|own| own.ended <= at);
-            let told = waits[..before].iter().rev().find(|own| own.is_paced())?.by?;
+            let told = waits[..before].iter().rev().find(|own| own.paced)?.by?;
             if told.0 != number {
                 return None;
             }
@@ -84,7 +84,7 @@ impl History {
     fn done(&self, thread: usize, told: (usize, u64), ends: &[Option<u64>]) -> Option<u64> {
         let waits = &self.threads[thread].waits;
         let begun = waits.iter().position(|wait| wait.by == Some(told))?;
-        let next = waits[begun + 1..].iter().find(|wait| wait.is_paced());
+        let next = waits[begun + 1..].iter().find(|wait| wait.paced);
         next.map_or(ends.get(thread).copied().flatten(), |next| Some(next.began))
     }
 }
@@ -96,7 +96,17 @@ mod tests {
 
     fn wait(began: u64, ended: u64, by: (usize, u64)) -> Wait {
         let (lock, by) = (Some(0), Some(by));
-        Wait { began, ended, lock, by, by_stack: 0, free: 0, excludes: false, meets: false }
+        Wait {
+            began,
+            ended,
+            lock,
+            by,
+            by_stack: 0,
+            free: 0,
+            excludes: false,
+            meets: false,
+            paced: true,
+        }
     }
 
     /// Thread 0 tells two others to begin at 100, 200, and so on. Thread 1 works for 90, then wakes thread 0; thread 2

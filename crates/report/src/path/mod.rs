@@ -67,13 +67,8 @@ pub(crate) struct Wait {
     /// Whether it was for the last of several threads that wait for each other, as at a barrier: that one would have
     /// waited for this one, too.
     pub(crate) meets: bool,
-}
-
-impl Wait {
-    /// Whether it was for what another thread was to do, and not for a lock, or its end.
-    fn is_paced(&self) -> bool {
-        !self.excludes && self.lock.is_some() && self.by.is_some()
-    }
+    /// Whether it was for what another thread was to do, and that one ended it: not for a lock, or for its end.
+    pub(crate) paced: bool,
 }
 
 /// What the path does in a step.
@@ -191,7 +186,7 @@ impl History {
     fn keeps_pace(&self, thread: usize, end: u64) -> bool {
         let Some(of) = self.threads.get(thread) else { return false };
         let half = of.start.midpoint(end);
-        let mut paced = of.waits.iter().rev().filter(|wait| wait.is_paced());
+        let mut paced = of.waits.iter().rev().filter(|wait| wait.paced);
         paced.next().is_some_and(|wait| wait.ended >= half)
     }
 

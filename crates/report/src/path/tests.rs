@@ -55,6 +55,7 @@ fn history(plans: &[Plan], turns: &[Vec<Turn>]) -> (History, Vec<Held>, (usize, 
                 free: 0,
                 excludes: true,
                 meets: false,
+                paced: false,
             });
             threads[of].holds.push((lock, hold.got, hold.released));
             let (code, began, ended) = (lock, hold.got, hold.released);
@@ -75,6 +76,7 @@ fn history(plans: &[Plan], turns: &[Vec<Turn>]) -> (History, Vec<Held>, (usize, 
                 free: 0,
                 excludes: false,
                 meets: false,
+                paced: false,
             });
             now = end;
         } else {
@@ -226,7 +228,17 @@ fn a_lock_that_many_wait_for_off_the_path_gains_nothing() {
 /// A wait for a thread's end.
 fn join(began: u64, ended: u64, by: usize) -> Wait {
     let by = Some((by, ended));
-    Wait { began, ended, lock: None, by, by_stack: 0, free: 0, excludes: false, meets: false }
+    Wait {
+        began,
+        ended,
+        lock: None,
+        by,
+        by_stack: 0,
+        free: 0,
+        excludes: false,
+        meets: false,
+        paced: false,
+    }
 }
 
 /// The main thread waits for a worker's end, and then a moment for that of a thread that it told to end.
@@ -248,7 +260,8 @@ fn a_thread_that_was_told_to_end_does_not_set_the_length() {
 /// The same, where the last one had waited for the main thread until a moment before.
 #[test]
 fn a_thread_that_did_what_it_was_given_was_not_told_to_end() {
-    let paced = Wait { ended: 60, lock: Some(0), by: Some((0, 60)), ..join(50, 60, 0) };
+    let by = Some((0, 60));
+    let paced = Wait { lock: Some(0), by, paced: true, ..join(50, 60, 0) };
     let worker = Thread { creator: Some(0), waits: vec![paced], ..Thread::default() };
     let main = Thread { waits: vec![join(97, 99, 1)], ..Thread::default() };
     let mut history = History { from: 0, threads: vec![main, worker] };
@@ -270,6 +283,7 @@ fn what_comes_late_after_a_release_is_the_locks_handover() {
         free: 0,
         excludes: true,
         meets: false,
+        paced: false,
     };
     let history =
         History { from: 0, threads: vec![hold, Thread { waits: vec![wait], ..Thread::default() }] };
@@ -297,6 +311,7 @@ fn a_lock_that_others_barge_in_to_was_waited_for_until_it_was_free() {
         free: 60,
         excludes: true,
         meets: false,
+        paced: false,
     };
     let threads = vec![busy, Thread { waits: vec![wait], ..Thread::default() }];
     let mut history = History { from: 0, threads };
@@ -313,6 +328,7 @@ fn a_lock_that_others_barge_in_to_was_waited_for_until_it_was_free() {
         free: 0,
         excludes: true,
         meets: false,
+        paced: false,
     };
     history.threads[0].waits.push(asleep);
     history.threads[1].waits[0] = wait;
@@ -331,6 +347,7 @@ fn a_wait_without_a_known_end_stays_as_long_as_it_was() {
         free: 0,
         excludes: true,
         meets: false,
+        paced: false,
     };
     let threads = vec![Thread { waits: vec![wait], holds: vec![(0, 0, 5)], ..Thread::default() }];
     let history = History { from: 2, threads };
@@ -362,6 +379,7 @@ fn histories_that_contradict_themselves_end() {
                     free: 0,
                     excludes: true,
                     meets: false,
+                    paced: false,
                 });
             }
             let creator = (random.below(3) > 0).then(|| random.below(count as u64) as usize);
@@ -413,6 +431,7 @@ fn barged() -> (History, Vec<Held>) {
         free: 0,
         excludes: true,
         meets: false,
+        paced: false,
     };
     let mut threads: Vec<Thread> = (0..4).map(|_| Thread::default()).collect();
     threads[2].waits.push(wait(26, 28, None, None));
@@ -465,6 +484,7 @@ fn a_thread_that_had_waited_for_the_lock_did_not_barge_in() {
         free: 0,
         excludes: true,
         meets: false,
+        paced: false,
     };
     history.threads[1].waits.push(wait);
     history.add_barging(holds);
@@ -488,6 +508,7 @@ fn the_last_one_at_a_barrier_waits_for_the_others() {
         free: 0,
         excludes: false,
         meets: true,
+        paced: false,
     };
     let other = Thread { waits: (0..3).map(wait).collect(), ..Thread::default() };
     let mut history = History { from: 0, threads: vec![last, other] };
@@ -504,7 +525,8 @@ fn the_last_one_at_a_barrier_waits_for_the_others_without_its_locks() {
     let held = |thread, code, began, ended| Held { lock: 1, thread, code, began, ended };
     let last = Thread { holds: vec![(0, 0, 30), (7, 30, 32)], ..Thread::default() };
     let (lock, by) = (Some(0), Some((0, 31)));
-    let meets = Wait { began: 27, ended: 31, lock, by, meets: true, ..join(27, 31, 0) };
+    let meets =
+        Wait { began: 27, ended: 31, lock, by, meets: true, paced: false, ..join(27, 31, 0) };
     let other = Thread { waits: vec![meets], holds: vec![(7, 25, 27)], ..Thread::default() };
     let history = History { from: 0, threads: vec![last, other] };
     let holds = [held(1, 7, 25, 27), held(0, 7, 30, 32)];
@@ -540,6 +562,7 @@ fn threads_that_wait_for_each_other_go_on_as_in_the_record() {
         free: 0,
         excludes: false,
         meets: false,
+        paced: false,
     };
     let first = Thread { waits: vec![wait(50, 60, (1, 57))], ..Thread::default() };
     let second =
