@@ -48,7 +48,7 @@ pub(crate) unsafe fn must_not_try(mutex: *mut Object) -> bool {
     unsafe { word(mutex, KIND) & (ROBUST | PROTECTED) != 0 }
 }
 
-/// Whether the calling thread, whose number in the kernel is `own`, would wait for such a mutex now.
+/// Whether the calling thread, whose number in its PID namespace is `own`, would wait for such a mutex now.
 ///
 /// # Safety
 /// `mutex` is a mutex that [`must_not_try`].

@@ -68,7 +68,7 @@ fn acquire_untried(
     limit: Limit,
     lock: impl Fn() -> c_int,
 ) -> c_int {
-    let own = row(mutex, caller).map(|(at, _)| at.recorder().thread.tid.load(Relaxed));
+    let own = row(mutex, caller).map(|(at, _)| at.recorder().thread.number.load(Relaxed));
     // SAFETY: the program locks this mutex, which must not be tried (P1).
     if own.is_some_and(|own| unsafe { look::is_taken(mutex, own) }) {
         return wait(mutex, caller, limit, lock);
