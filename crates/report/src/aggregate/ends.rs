@@ -80,9 +80,9 @@ impl<'a> Users<'a> {
 
     /// The image of each thread that waits for `lock`, with the call that does: in the order of `lock.waiting`.
     fn waiting(self, lock: &LockRecord) -> Vec<Option<&'a ProcessRecord>> {
-        let Users::Shared(all) = self else {
-            let Users::Own(image) = self else { return Vec::new() };
-            return vec![Some(image); lock.waiting.len()];
+        let all = match self {
+            Users::Own(image) => return vec![Some(image); lock.waiting.len()],
+            Users::Shared(all) => all,
         };
         let wants = all.iter().filter_map(|&(image, thread, _)| {
             Some((thread.wants.filter(|wants| wants.lock == lock.unit)?.since, image))

@@ -8,11 +8,8 @@
 //! # Evidence
 //! The tests below; `tests/programs/phases.c`, mode `queue`.
 
-use crate::path::Held;
+use crate::path::{Held, SAME_NS};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A hold began where the wait for it ended, up to this.
-const SAME_NS: u64 = 1_000;
 
 /// A wait after which a thread had a lock.
 #[derive(Debug, Clone, Copy)]

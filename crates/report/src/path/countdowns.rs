@@ -6,7 +6,7 @@
 //! those that it had woken together ended its wait, and the rest had nothing to do any more in nearly all such cases:
 //! they waited again, or had ended.
 //! # Evidence
-//! `tests.rs`; `tests/programs/phases.c`, mode `counts`.
+//! The tests below; `tests/programs/phases.c`, mode `counts`.
 
 use super::History;
 use std::collections::BTreeMap;

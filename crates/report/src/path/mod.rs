@@ -22,7 +22,7 @@ mod replay;
 mod tests;
 
 pub(crate) use barging::Held;
-pub(crate) use replay::{Of, Replay, parts};
+pub(crate) use replay::{Of, Replay, SAME_NS, parts};
 use std::collections::HashMap;
 
 /// What is known of the threads of a process, in nanoseconds since the start of the run.

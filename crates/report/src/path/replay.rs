@@ -182,7 +182,7 @@ fn gaps(holds: &[Held]) -> HashMap<usize, Vec<(u64, u64)>> {
 /// At most this many times that a lock was free count for a wait.
 const GAPS: usize = 100;
 /// A hold begins where the wait for it ended, up to this.
-const SAME_NS: u64 = 1_000;
+pub(crate) const SAME_NS: u64 = 1_000;
 
 impl Lists<'_> {
     /// Where in the record a thread begins: where it was made, if that is known.
