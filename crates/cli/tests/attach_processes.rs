@@ -116,7 +116,7 @@ fn another_program_is_blamed_by_its_code() {
         let (folder, memory) = (Folder::new(), Folder::new());
         let program = compile(&folder, WORKERS, flags).expect("a C compiler");
         let other = folder.file("other");
-        std::fs::copy(&program, &other).unwrap();
+        uncontended_testkit::programs::executable(&other, &std::fs::read(&program).unwrap());
         let shared = memory.file("shared");
         std::fs::write(&shared, [0; 4096]).unwrap();
         let mut all = [started(&other, &[&shared, "0"]), started(&program, &[&shared, "1"])];

@@ -328,8 +328,9 @@ fn one_program_is_not_different_from_itself() {
     let program =
         compile(&folder, CONTENDED, &[]).expect("the C compiler that `unc` is built with");
     let copies = ["one", "two"].map(|name| folder.file(name));
+    let bytes = std::fs::read(&program).unwrap();
     for copy in &copies {
-        std::fs::copy(&program, copy).unwrap();
+        uncontended_testkit::programs::executable(copy, &bytes);
     }
     let comparisons =
         uncontended_testkit::repetitions("one_program_is_not_different_from_itself", 1, 400);

@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use uncontended_testkit::skip;
+use uncontended_testkit::{programs::executable, skip};
 
 /// All rows of a report.
 fn locks(report: &Value) -> Vec<&Value> {
@@ -240,7 +240,7 @@ impl Server {
     fn observed(&self, server: &[&str], ready: &str, load: &str) -> Value {
         // Another user may not get to where the tests were built.
         let unc = self.folder.file("unc");
-        std::fs::copy(env!("CARGO_BIN_EXE_unc"), &unc).unwrap();
+        executable(&unc, &std::fs::read(env!("CARGO_BIN_EXE_unc")).unwrap());
         std::fs::write(self.folder.file("load"), load).unwrap();
         let flags = ["run", "--no-history", "--json", "run.json", "--report", "report.txt"];
         let out = std::fs::File::create(self.folder.file("out")).unwrap();

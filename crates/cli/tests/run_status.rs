@@ -2,6 +2,7 @@
 
 mod common;
 use common::{Folder, compile, installed, script, status, stderr, stdout, unc, unc_run};
+use uncontended_testkit::programs::executable;
 
 #[test]
 fn the_status_of_the_program_is_passed_through() {
@@ -85,8 +86,7 @@ fn a_flag_that_takes_a_whole_number_says_so() {
 fn a_script_without_an_interpreter_runs_as_execvp_runs_it() {
     let folder = Folder::new();
     let file = folder.file("script");
-    std::fs::write(&file, "echo \"$1\"; exit 9\n").unwrap();
-    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    executable(&file, b"echo \"$1\"; exit 9\n");
     let output = unc_run(&["--quiet"]).args([&*file, "word"]).output().unwrap();
     assert_eq!((status(&output), stdout(&output)), (9, "word\n".into()));
 }
@@ -374,9 +374,7 @@ fn exit_5_in_32_bits() -> Vec<u8> {
 fn programs_of_32_bits_run_unobserved_with_one_line() {
     let folder = Folder::new();
     let program = folder.file("small");
-    std::fs::write(&program, exit_5_in_32_bits()).unwrap();
-    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .unwrap();
+    executable(&program, &exit_5_in_32_bits());
     if !std::process::Command::new(&program).status().is_ok_and(|status| status.code() == Some(5)) {
         uncontended_testkit::skip!(
             "programs_of_32_bits_run_unobserved_with_one_line",
@@ -395,7 +393,7 @@ fn setuid_programs_run_unobserved_with_one_line() {
     let test = "setuid_programs_run_unobserved_with_one_line";
     let folder = Folder::new();
     let program = folder.file("privileged");
-    std::fs::copy("/bin/true", &program).unwrap();
+    executable(&program, &std::fs::read("/bin/true").unwrap());
     let user = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(&program).unwrap());
     if user != 0 || std::os::unix::fs::chown(&program, Some(65534), None).is_err() {
         uncontended_testkit::skip!(test, "only root can give a file to another user");

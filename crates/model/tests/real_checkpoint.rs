@@ -149,8 +149,7 @@ fn a_checkpoint_of_another_build_is_refused() {
     let noted = std::fs::read(&path).unwrap();
     let mut bytes = std::fs::read(&own).unwrap();
     bytes.push(0);
-    std::fs::copy(&own, &built).unwrap();
-    std::fs::write(&built, bytes).unwrap();
+    uncontended_testkit::programs::executable(&built, &bytes);
     let (is_fine, said) = run(&built);
     assert!(
         !is_fine && said.contains("belongs to another build of this program: remove it"),

@@ -192,9 +192,7 @@ mod tests {
     fn a_test_that_is_not_done_in_time_is_killed() {
         let folder = uncontended_testkit::Folder::new();
         let script = folder.path().join("program");
-        std::fs::write(&script, "#!/bin/sh\nexec sleep 60\n").unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(&script, mode).unwrap();
+        uncontended_testkit::programs::executable(&script, b"#!/bin/sh\nexec sleep 60\n");
         let log = folder.path().join("log");
         let ended = run_for(&script, &test(None), &log, Duration::from_millis(30));
         assert_eq!(ended.unwrap(), None);

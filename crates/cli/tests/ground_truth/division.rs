@@ -1,6 +1,7 @@
 //! The division of the waiting against a program that logs its own locks.
 
 use super::{observed, unmet};
+use uncontended_testkit::skip;
 
 /// Each schedule is divided as its log says, except for what threads without a CPU move; most without that, too.
 #[test]
@@ -17,6 +18,13 @@ fn random_schedules_are_divided_as_their_own_logs_say() {
         far.extend(
             unmet(&report, &close.join("\n")).first().map(|line| format!("seed {seed}: {line}")),
         );
+    }
+    if std::env::var_os("UNC_EMULATED").is_some() {
+        skip!(
+            "most random schedules are divided closely",
+            "a call takes as long as the waits that it measures"
+        );
+        return;
     }
     assert!(2 * far.len() as u64 <= schedules, "{}", far.join("\n"));
 }
