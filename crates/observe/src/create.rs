@@ -14,9 +14,9 @@
 use crate::caller::Caller;
 use crate::here;
 use crate::host::{self, Object};
+use crate::pieces::Pieces;
 use crate::room;
 use crate::routine;
-use crate::sandbox::Pieces;
 use libc::{c_int, c_void, pthread_t};
 use std::arch::naked_asm;
 use std::ptr::NonNull;

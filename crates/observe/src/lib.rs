@@ -64,6 +64,7 @@ mod lookup;
 mod module;
 mod mutex;
 mod namespace;
+mod pieces;
 mod room;
 mod routine;
 mod rules;

@@ -26,7 +26,8 @@
 use crate::caller::Caller;
 use crate::errno::Errno;
 use crate::frame::stack_here;
-use crate::sandbox::{self, Pieces};
+use crate::pieces::Pieces;
+use crate::sandbox;
 use crate::slept::Sleeps;
 use crate::{image, joined, kernel, stack, tables};
 use std::cell::Cell as Own;
@@ -51,8 +52,6 @@ const CLOSED: usize = 1;
 /// No address of a program has this bit.
 const ATTACHING: usize = 1 << 63;
 const SHUT: usize = ATTACHING;
-/// Slots of a new table.
-const FRESH_SLOTS: usize = 256;
 /// A thread with this many rows keeps no more rows of sums: it finds a sum by the place of its call as fast as by the
 /// addresses of a hundred thousand locks.
 const MOST_SUMMED: usize = 1024;
@@ -350,7 +349,7 @@ fn wipe(memory: NonNull<u8>) {
 /// Memory for a [`Local`], and its first table.
 fn memory() -> Option<(NonNull<u8>, &'static Table)> {
     let memory = LOCALS.get(wipe)?;
-    let table = tables::fresh(FRESH_SLOTS, None);
+    let table = tables::first();
     if table.is_none() {
         // SAFETY: not used yet (M1).
         unsafe { LOCALS.give(memory) };
@@ -395,7 +394,7 @@ pub(crate) fn forked() {
     }
 }
 
-/// The destructor of our key: records the end, stays for the rounds in which other destructors may still lock, then
+/// The destructor of our key: stays for the rounds in which other destructors may still lock, then records the end and
 /// leaves.
 extern "C" fn ended(local: *mut libc::c_void) {
     // SAFETY: the key's value is this thread's Local (I1).
@@ -411,12 +410,12 @@ extern "C" fn ended(local: *mut libc::c_void) {
     if let Some(left) = this.in_wait.take() {
         left.left(at, true); // A mutex that it has again from then was not unlocked.
     }
-    note_end(this.recorder.thread);
     this.rounds.set(this.rounds.get() + 1);
     if this.rounds.get() < ROUNDS {
         await_end(this);
         return;
     }
+    note_end(this.recorder.thread);
     let table = this.rows.table();
     tls::set(CLOSED);
     // SAFETY: that is where its mapping begins (I4).

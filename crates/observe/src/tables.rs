@@ -1,8 +1,8 @@
 //! The memory of a thread's rows.
 //!
 //! # Contract
-//! [`fresh`] makes a table, [`free`] ends it and those before it. Where the kernel may not be asked, there are tables
-//! of one size for some threads, and no larger ones.
+//! [`first`] and [`fresh`] make a table, [`free`] ends it and those before it. Where the kernel may not be asked, there
+//! are tables of one size for some threads, and no larger ones.
 //! # Invariants
 //! I1: a table is followed by its slots in one mapping of [`table_bytes`], which stays until it is freed. Zeroed memory
 //!     is free slots.
@@ -10,13 +10,17 @@
 //! `tests/programs`: `many_keys.c`, `sandbox_kills.c`.
 
 use crate::kernel;
-use crate::sandbox::{self, Pieces};
+use crate::pieces::Pieces;
+use crate::sandbox;
 use std::ptr::NonNull;
 use uncontended_events::rows::{Slot, Table};
 
+/// Slots of a thread's first table.
+const FIRST_SLOTS: usize = 256;
 /// As many as a thread makes that keeps all rows that it may.
 const SPARE_SLOTS: usize = 4096;
 
+static FIRST: Pieces = Pieces::of(table_bytes(FIRST_SLOTS));
 static SPARE: Pieces = Pieces::of(table_bytes(SPARE_SLOTS));
 
 /// Gets memory for when the kernel may not be asked for any.
@@ -31,6 +35,14 @@ const fn table_bytes(slots: usize) -> usize {
     size_of::<Table>() + slots * size_of::<Slot>()
 }
 
+/// A thread's first table.
+pub(crate) fn first() -> Option<&'static Table> {
+    match sandbox::is_filtered() {
+        false => Some(table(FIRST.get(|_| ())?, FIRST_SLOTS, None)),
+        true => fresh(FIRST_SLOTS, None),
+    }
+}
+
 /// A table of at least that many slots.
 pub(crate) fn fresh(slots: usize, older: Option<&'static Table>) -> Option<&'static Table> {
     let (memory, slots) = match sandbox::is_filtered() {
@@ -38,7 +50,12 @@ pub(crate) fn fresh(slots: usize, older: Option<&'static Table>) -> Option<&'sta
         true if slots > SPARE_SLOTS => return None,
         true => (SPARE.get(|_| ()), SPARE_SLOTS),
     };
-    let memory = memory?.cast::<Table>();
+    Some(table(memory?, slots, older))
+}
+
+/// A table in fresh memory for that many slots.
+fn table(memory: NonNull<u8>, slots: usize, older: Option<&'static Table>) -> &'static Table {
+    let memory = memory.cast::<Table>();
     // SAFETY: within the mapping (I1).
     let first = unsafe { memory.add(1) }.cast::<Slot>();
     // SAFETY: zeroed memory of that size (M1), which is free slots and stays (I1).
@@ -46,7 +63,7 @@ pub(crate) fn fresh(slots: usize, older: Option<&'static Table>) -> Option<&'sta
     // SAFETY: fresh memory before the slots (M1, I1).
     unsafe { memory.write(Table::new(slots, older)) };
     // SAFETY: just written, and it stays (I1).
-    Some(unsafe { memory.as_ref() })
+    unsafe { memory.as_ref() }
 }
 
 /// Frees a table and all its predecessors.
@@ -58,12 +75,14 @@ pub(crate) unsafe fn free(newest: &'static Table) {
     while let Some(table) = next {
         next = table.older();
         let (slots, memory) = (table.slots().len(), NonNull::from(table).cast());
-        match sandbox::is_filtered() {
-            // SAFETY: a mapping of ours (M1) of that size (I1), unused by the contract.
-            false => unsafe { kernel::unmap(memory, table_bytes(slots)) },
+        match (slots, sandbox::is_filtered()) {
             // SAFETY: a piece of that size (I1), unused by the contract.
-            true if slots == SPARE_SLOTS => unsafe { SPARE.give(memory) },
-            true => {} // The kernel may not be asked.
+            (FIRST_SLOTS, _) => unsafe { FIRST.give(memory) },
+            // SAFETY: a mapping of ours (M1) of that size (I1), unused by the contract.
+            (_, false) => unsafe { kernel::unmap(memory, table_bytes(slots)) },
+            // SAFETY: a piece of that size (I1), unused by the contract.
+            (SPARE_SLOTS, true) => unsafe { SPARE.give(memory) },
+            _ => {} // The kernel may not be asked.
         }
     }
 }

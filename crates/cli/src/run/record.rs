@@ -144,9 +144,10 @@ impl Record {
         let field = |unit: u32, offset: usize| {
             self.half(u64::from(unit) * UNIT as u64 + offset as u64).unwrap_or(0)
         };
-        let first = self.half(PROCESSES_AT);
-        let units =
-            std::iter::successors(first, |&unit| Some(field(unit, offset_of!(Process, next))));
+        // The oldest entry's link leads to itself.
+        let next =
+            |&unit: &u32| Some(field(unit, offset_of!(Process, next))).filter(|&next| next != unit);
+        let units = std::iter::successors(self.half(PROCESSES_AT), next);
         let units = units.take_while(|&unit| unit != since && unit != 0).take(MOST);
         let mut entries: Vec<Entry> = units
             .map(|unit| Entry {
@@ -202,6 +203,29 @@ mod tests {
             read.processes.is_empty() && read.holds == Holds::Waited && !record.has_processes()
         );
         assert!(read.tick_ns > 0.0 && read.start_ticks > 0);
+    }
+
+    #[test]
+    fn each_process_is_read_once() {
+        let record = Record::create(KINDS, false).unwrap();
+        let put = |at: u64, value: u32| {
+            record.file.write_all_at(&value.to_le_bytes(), at).unwrap();
+        };
+        let entry = |unit: u32, next: u32, pid: u32| {
+            let at = u64::from(unit) * UNIT as u64;
+            put(at + offset_of!(Process, next) as u64, next);
+            put(at + offset_of!(Process, pid) as u64, pid);
+        };
+        let pids = |since| -> Vec<u32> {
+            record.processes_since(since).iter().map(|entry| entry.pid).collect()
+        };
+        assert!(pids(0).is_empty());
+        entry(64, 64, 7);
+        put(PROCESSES_AT, 64);
+        assert_eq!(pids(0), [7]);
+        entry(96, 64, 8);
+        put(PROCESSES_AT, 96);
+        assert_eq!((pids(0), pids(64)), (vec![7, 8], vec![8]));
     }
 
     #[test]
