@@ -139,11 +139,11 @@ fn a_thread_that_sleeps_until_a_flag_is_set_tells_no_gain() {
 fn half_a_hold_gains_what_the_path_says() {
     let ns = |value: &Value| value.as_u64().expect("nanoseconds");
     let length = |report: &Value| ns(&report["paths"][0]["until_ns"]);
-    let shortest = |ms: &str| {
-        let runs = (0..4).map(|_| check_with("path", &["pace", ms], 0));
-        runs.min_by_key(length).expect("runs")
-    };
-    let (whole, half) = (shortest("40"), shortest("20"));
+    // In turn, so that what else the machine does meets both.
+    let pairs = (0..4).map(|_| ["40", "20"].map(|ms| check_with("path", &["pace", ms], 0)));
+    let shorter = |one, other| if length(&one) <= length(&other) { one } else { other };
+    let [whole, half] =
+        pairs.reduce(|[a, b], [c, d]| [shorter(a, c), shorter(b, d)]).expect("runs");
     let gain = ns(&of_path(&whole, "gain", "hold_pace"));
     let path = ns(&of_path(&whole, "path", "hold_pace"));
     let gained = length(&whole).saturating_sub(length(&half));
