@@ -6,10 +6,39 @@ use serde_json::Value;
 use std::process::Command;
 use uncontended_testkit::skip;
 
+/// A thread that takes a robust mutex that it has, and one that waits for it.
+const ROBUST: &str = r"
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t m;
+static void *body(void *unused) {
+    pthread_mutex_lock(&m);
+    pthread_mutex_unlock(&m);
+    return unused;
+}
+int main(void) {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&m, &attributes);
+    pthread_mutex_lock(&m);
+    for (int i = 0; i < 5; i++) {
+        pthread_mutex_lock(&m);
+        pthread_mutex_unlock(&m);
+    }
+    pthread_t thread;
+    pthread_create(&thread, 0, body, 0);
+    usleep(100000);
+    pthread_mutex_unlock(&m);
+    return pthread_join(thread, 0);
+}";
+
 /// The report on the program in a namespace that `unshare` makes with these flags; none if it cannot.
-fn in_namespace(test: &str, flags: &[&str]) -> Option<Value> {
+fn in_namespace(test: &str, flags: &[&str], source: &str) -> Option<Value> {
     let folder = Folder::new();
-    let program = compile(&folder, WAITS, &[]).expect("a C compiler");
+    let program = compile(&folder, source, &[]).expect("a C compiler");
     let plain = Command::new("unshare").args(flags).arg("true").status();
     if !plain.is_ok_and(|status| status.success()) {
         skip!(test, "no PID namespaces here");
@@ -27,7 +56,7 @@ fn list<'r>(value: &'r Value, name: &str) -> &'r [Value] {
 #[test]
 fn a_program_in_a_pid_namespace_has_its_numbers_outside() {
     let test = "a_program_in_a_pid_namespace_has_its_numbers_outside";
-    let Some(report) = in_namespace(test, &["-pf"]) else { return };
+    let Some(report) = in_namespace(test, &["-pf"], WAITS) else { return };
     let of_locks = |of: &&Value| !list(of, "locks").is_empty();
     let with_locks: Vec<_> = list(&report, "processes").iter().filter(of_locks).collect();
     let [process] = with_locks[..] else { panic!("{report:#}") };
@@ -55,9 +84,20 @@ fn a_program_in_a_pid_namespace_has_its_numbers_outside() {
 #[test]
 fn a_program_that_cannot_find_the_record_is_told_of_once() {
     let test = "a_program_that_cannot_find_the_record_is_told_of_once";
-    let Some(report) = in_namespace(test, &["-pf", "--mount-proc"]) else { return };
+    let Some(report) = in_namespace(test, &["-pf", "--mount-proc"], WAITS) else { return };
     let coverage = &report["coverage"];
     let [one] = list(coverage, "not_recording") else { panic!("{coverage:#}") };
     assert!(one["pid"].as_u64() > Some(1), "its number outside: {one}");
     assert!(one["reason"].as_str().unwrap().contains("PID namespace"), "{one}");
+}
+
+/// A robust mutex's word has the number in the namespace.
+#[test]
+fn who_has_a_robust_mutex_is_known_by_its_number_inside() {
+    let test = "who_has_a_robust_mutex_is_known_by_its_number_inside";
+    let Some(report) = in_namespace(test, &["-pf"], ROBUST) else { return };
+    let locks: Vec<&Value> =
+        list(&report, "processes").iter().flat_map(|of| list(of, "locks")).collect();
+    let [lock] = locks[..] else { panic!("{report:#}") };
+    assert_eq!((&lock["acquisitions"], &lock["blocked"]), (&7.into(), &1.into()), "{lock:#}");
 }
