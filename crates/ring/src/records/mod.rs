@@ -24,6 +24,10 @@ mod blocking;
 mod blocking_tests;
 mod chunk;
 mod header;
+#[cfg(not(unc_model))]
+mod io;
+#[cfg(all(test, not(unc_model)))]
+mod io_tests;
 pub mod mpsc;
 mod record;
 #[cfg(not(unc_model))]
@@ -39,4 +43,6 @@ mod tests;
 mod words;
 
 pub use self::chunk::Chunk;
+#[cfg(not(unc_model))]
+pub use self::io::Bytes;
 pub use self::record::{Record, RecordError};

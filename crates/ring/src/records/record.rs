@@ -36,6 +36,12 @@ impl<'c, C: Reader> Record<'c, C> {
         unsafe { self.consumer.release(self.place) };
     }
 
+    /// The record, which stays.
+    #[cfg(not(unc_model))]
+    pub(super) fn into_slice(self) -> &'c [u8] {
+        payload(self.consumer, self.place)
+    }
+
     /// Copies the record.
     #[cfg(unc_model)]
     pub fn to_vec(&self) -> Vec<u8> {
@@ -44,15 +50,22 @@ impl<'c, C: Reader> Record<'c, C> {
     }
 }
 
+/// The bytes of a record that this consumer found last.
+#[cfg(not(unc_model))]
+fn payload<C: Reader>(consumer: &C, place: Place) -> &[u8] {
+    let payload = consumer.words().payload(place.at).as_ptr();
+    // SAFETY: these `len` bytes are initialised (R3), and belong to the consumer, which is borrowed, until it releases
+    // them (R2).
+    unsafe { std::slice::from_raw_parts(payload, place.len) }
+}
+
 #[cfg(not(unc_model))]
 impl<C: Reader> std::ops::Deref for Record<'_, C> {
     type Target = [u8];
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        let payload = self.consumer.words().payload(self.place.at).as_ptr();
-        // SAFETY: these `len` bytes are initialised (R3), and belong to the consumer until released (R2).
-        unsafe { std::slice::from_raw_parts(payload, self.place.len) }
+        payload(&*self.consumer, self.place)
     }
 }
 

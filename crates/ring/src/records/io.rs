@@ -1,0 +1,111 @@
+//! Records as a stream of bytes: producers write ([`std::io::Write`]), and consumers read ([`Bytes`]).
+//!
+//! # Contract
+//! Each call of `write` makes one record, of as many bytes as the longest one has at most, and sleeps until there is
+//! room; wrap a producer in a [`BufWriter`](std::io::BufWriter) or [`LineWriter`](std::io::LineWriter) if calls are
+//! small. Records of several producers never mix, but those that one `write_all` makes of a longer text may have others
+//! in between. A reader sees the bytes of the records one after another, without their limits.
+//! # Invariants
+//! I1: the first `taken` bytes of the oldest record have been read; a record whose bytes all have is released before
+//!     the next is looked for.
+
+use super::{Record, RecordError, mpsc, spsc};
+use crate::ClaimError;
+use std::fmt;
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+use uncontended_wait::Sleepers;
+
+/// A consumer as a stream of bytes. It sleeps while there is nothing to read, and ends once the producers have gone.
+///
+/// ```
+/// use std::io::{BufRead, Write};
+///
+/// let (mut producer, consumer) = uncontended_ring::records::spsc::blocking(4096)?;
+/// let writer = std::thread::spawn(move || producer.write_all(b"one\ntwo\n"));
+/// let lines: Result<Vec<String>, _> = consumer.into_bytes().lines().collect();
+/// assert_eq!(lines?, ["one", "two"]);
+/// writer.join().unwrap()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Bytes<C> {
+    consumer: C,
+    /// I1.
+    taken: usize,
+}
+
+impl<C> Bytes<C> {
+    /// The consumer. A record that was read in part is read again, whole.
+    pub fn into_inner(self) -> C {
+        self.consumer
+    }
+}
+
+impl<C> fmt::Debug for Bytes<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bytes").finish_non_exhaustive()
+    }
+}
+
+macro_rules! streams {
+    ($($kind:ident)*) => { $(
+        /// Fails with [`ErrorKind::BrokenPipe`] once the consumer has gone.
+        impl Write for $kind::Producer<Sleepers> {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                let most = bytes.len().min(self.longest());
+                if most > 0 {
+                    self.push_wait(&bytes[..most]).map_err(broken)?;
+                }
+                Ok(most)
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+
+        impl $kind::Consumer<Sleepers> {
+            /// The records as a stream of bytes.
+            pub fn into_bytes(self) -> Bytes<Self> {
+                Bytes { consumer: self, taken: 0 }
+            }
+        }
+
+        /// Fails with [`ErrorKind::InvalidData`] if something other than the ring's producers wrote to its memory.
+        impl BufRead for Bytes<$kind::Consumer<Sleepers>> {
+            fn fill_buf(&mut self) -> io::Result<&[u8]> {
+                loop {
+                    match self.consumer.read_wait() {
+                        Ok(record) if record.len() > self.taken => break,
+                        Ok(record) => record.release(),
+                        Err(RecordError::Closed) => return Ok(&[]),
+                        Err(why) => return Err(io::Error::new(ErrorKind::InvalidData, why)),
+                    }
+                    self.taken = 0; // I1
+                }
+                let record = self.consumer.read_wait().map(Record::into_slice);
+                Ok(&record.map_err(io::Error::other)?[self.taken..])
+            }
+
+            fn consume(&mut self, read: usize) {
+                self.taken += read;
+            }
+        }
+
+        impl Read for Bytes<$kind::Consumer<Sleepers>> {
+            fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+                if room.is_empty() {
+                    return Ok(0);
+                }
+                let read = self.fill_buf()?.read(room)?;
+                self.consume(read);
+                Ok(read)
+            }
+        }
+    )* };
+}
+
+streams!(spsc mpsc);
+
+fn broken(why: ClaimError) -> io::Error {
+    io::Error::new(ErrorKind::BrokenPipe, why)
+}

@@ -1,0 +1,90 @@
+//! Records as a stream of bytes.
+
+use super::{mpsc, spsc};
+use std::io::{BufRead, BufWriter, ErrorKind, Read, Write};
+use std::thread;
+
+/// Longer than the ring, by writes of every length up to more than a record's, and reads of others.
+#[test]
+fn every_byte_arrives_in_order() {
+    let (mut producer, consumer) = spsc::blocking(128).unwrap();
+    let text: Vec<u8> = (0..20_000u32).map(|byte| (byte % 251) as u8).collect();
+    let expected = text.clone();
+    let writer = thread::spawn(move || {
+        let mut rest = &text[..];
+        for most in (0..2 * producer.longest()).cycle() {
+            if rest.is_empty() {
+                return;
+            }
+            let (now, later) = rest.split_at(most.min(rest.len()));
+            producer.write_all(now).unwrap();
+            rest = later;
+        }
+    });
+    let mut bytes = consumer.into_bytes();
+    let mut found: Vec<u8> = Vec::new();
+    for room in (0..97).cycle() {
+        let mut piece = vec![0; room];
+        let read = bytes.read(&mut piece).unwrap();
+        if room > 0 && read == 0 {
+            break;
+        }
+        found.extend(&piece[..read]);
+    }
+    assert_eq!(found, expected);
+    writer.join().unwrap();
+}
+
+#[test]
+fn lines_of_many_producers_do_not_mix() {
+    let (producer, consumer) = mpsc::blocking(256).unwrap();
+    let writers = ["left", "right"].map(|name| {
+        let mut producer = producer.clone();
+        thread::spawn(move || {
+            for number in 0..300 {
+                writeln!(BufWriter::new(&mut producer), "{name} {number}").unwrap();
+            }
+        })
+    });
+    drop(producer);
+    let lines: Vec<String> = consumer.into_bytes().lines().map(Result::unwrap).collect();
+    for name in ["left", "right"] {
+        let of_it = lines.iter().filter(|line| line.starts_with(name));
+        assert!(
+            of_it.eq((0..300).map(|number| format!("{name} {number}")).collect::<Vec<_>>().iter())
+        );
+    }
+    assert_eq!(lines.len(), 600);
+    writers.map(|writer| writer.join().unwrap());
+}
+
+#[test]
+fn an_empty_write_is_no_record_and_an_empty_record_no_end() {
+    let (mut producer, consumer) = spsc::blocking(64).unwrap();
+    assert_eq!(producer.write(b"").unwrap(), 0);
+    producer.push(b"").unwrap();
+    producer.push(b"x").unwrap();
+    drop(producer);
+    let mut found = Vec::new();
+    assert_eq!(consumer.into_bytes().read_to_end(&mut found).unwrap(), 1);
+    assert_eq!(found, b"x");
+}
+
+#[test]
+fn a_record_that_was_read_in_part_stays() {
+    let (mut producer, consumer) = spsc::blocking(64).unwrap();
+    producer.write_all(b"whole").unwrap();
+    let mut bytes = consumer.into_bytes();
+    let mut two = [0; 2];
+    bytes.read_exact(&mut two).unwrap();
+    assert_eq!((&two, bytes.fill_buf().unwrap()), (b"wh", &b"ole"[..]));
+    let mut consumer = bytes.into_inner();
+    assert_eq!(&*consumer.read().unwrap(), b"whole");
+}
+
+#[test]
+fn a_write_after_the_consumer_has_gone_fails() {
+    let (mut producer, consumer) = spsc::blocking(64).unwrap();
+    drop(consumer.into_bytes());
+    assert_eq!(producer.write(b"x").unwrap_err().kind(), ErrorKind::BrokenPipe);
+}
