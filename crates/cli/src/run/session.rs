@@ -2,6 +2,7 @@
 
 use super::ending::status;
 use super::load::Load;
+use super::loader;
 use super::observer::Library;
 use super::program::{self, Missing, Obstacle};
 use super::record::{Kinds, Record};
@@ -32,7 +33,8 @@ use uncontended_sys::signals::Signals;
 /// Runs the program, writes the reports and returns the exit status of `unc`.
 pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let path = find(&plan.command[0])?;
-    let obstacle = program::obstacle(&path);
+    let program = loader::loaded(&path, &plan.command[1..]);
+    let obstacle = program::obstacle(&program);
     let mut outputs = Outputs::open(plan)?;
     let signals =
         Signals::block(&supervise::TAKEN).map_err(|error| own("block signals", &error))?;
@@ -40,8 +42,8 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         .map_err(|error| own("create the memory for the record", &error))?;
     let (library, cost_ns_per_pair) =
         library(plan.kinds()).map_err(|error| own("place the observer", &error))?;
-    let mut symbols = symbols(plan, &path);
-    let mut watches = Watches::open(plan, &path, obstacle)?;
+    let mut symbols = symbols(plan, &program);
+    let mut watches = Watches::open(plan, &program, obstacle)?;
     // Of a program that the observer cannot be loaded into, it sees the children.
     let is_preloaded = !watches.is_outside() || obstacle.is_some();
     let environment = environment(is_preloaded.then_some((&library, &record)));
