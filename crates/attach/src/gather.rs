@@ -56,6 +56,8 @@ pub struct Seen {
     pub executed: Vec<u32>,
     /// Programs that processes executed, and that were watched from then on.
     pub followed: u64,
+    /// How long one of these ran before it was watched, at most.
+    pub late_ns: u64,
 }
 
 /// An entry of the sums.
@@ -164,20 +166,21 @@ impl Waiting {
 /// A program that a process ran before it executed another one.
 pub(crate) struct Image(Composed, Summed);
 
-/// What was seen of the program that `process` ran besides `others`, if there was some waiting.
+/// What was seen of the program that `process` ran besides `others`, if there was some waiting or more than one thread.
+/// `lives` are those of its threads, which have ended.
 pub(crate) fn image(
     tables: &Tables,
     process: &mut Process,
+    lives: BTreeMap<u32, [u64; 2]>,
     others: &BTreeMap<u32, Process>,
 ) -> Option<Image> {
     let mut sums = sums(tables);
     let stacks = elsewhere::stacks(others, &sums);
     let (sums, waiting) = (sums.remove(&process.pid), waiting(tables).remove(&process.pid));
-    if sums.is_none() && waiting.is_none() {
+    if sums.is_none() && waiting.is_none() && lives.len() < 2 {
         return None;
     }
     let (sums, waiting) = (sums.unwrap_or_default(), waiting.unwrap_or_default());
-    let lives = tables.lives().remove(&process.pid).unwrap_or_default();
     // It is over before the other processes are: its locks stay its own.
     process.modules.shared = Shared::default();
     let (composed, summed) =
@@ -227,6 +230,7 @@ pub(crate) fn seen(attach: &mut Attach, ended_ns: u64) -> Seen {
         ended_ns,
         executed: attach.executed(),
         followed: attach.followed,
+        late_ns: attach.late_ns,
     };
     for Image(composed, summed) in &attach.earlier {
         seen.composed.push(composed.clone());

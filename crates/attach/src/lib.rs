@@ -125,6 +125,8 @@ pub struct Attach {
     earlier: Vec<gather::Image>,
     /// How many programs were executed, and are watched.
     followed: u64,
+    /// How long one of these ran before it was, at most.
+    late_ns: u64,
 }
 
 impl std::fmt::Debug for Attach {
@@ -180,7 +182,7 @@ impl Attach {
         let (processes, forked) = (BTreeMap::new(), Forked::default());
         let pids = Vec::new();
         let (missed, began_ns, stopped_ns) = (0, 0, 0);
-        let (follows, earlier, followed) = (false, Vec::new(), 0);
+        let (follows, earlier, followed, late_ns) = (false, Vec::new(), 0, 0);
         Ok(Attach {
             running,
             missed,
@@ -193,6 +195,7 @@ impl Attach {
             follows,
             earlier,
             followed,
+            late_ns,
         })
     }
 
@@ -237,12 +240,15 @@ impl Attach {
         self.keep(self.tables.stacks.keys());
         let Some(mut before) = self.processes.remove(&state.pid) else { return };
         let now_ns = clock::monotonic_ns();
-        before.ended_ns = now_ns;
-        if state.has_called {
-            self.earlier.extend(gather::image(&self.tables, &mut before, &self.processes));
+        // Threads end with their program. Those of the one that is watched from now on are met below.
+        let lives = self.tables.end_lives(state.pid, now_ns);
+        before.ended_ns = lives.get(&state.pid).map_or(now_ns, |life| life[1]);
+        let unwatched_since_ns =
+            if before.ended_ns < now_ns { before.ended_ns } else { state.began_ns };
+        if state.has_called || lives.len() > 1 {
+            self.earlier.extend(gather::image(&self.tables, &mut before, lives, &self.processes));
             self.tables.clear(state.pid);
         }
-        self.tables.reborn(state.pid);
         self.tables.ranges.remove(&state.pid.to_le_bytes());
         self.followed += u64::from(!state.is_unmet);
         let mut process = Process::new(state.pid, now_ns);
@@ -250,6 +256,8 @@ impl Attach {
         process.earlier = before.earlier;
         process.earlier.extend(before.chains);
         self.begin_image(process);
+        let late_ns = clock::monotonic_ns().saturating_sub(unwatched_since_ns);
+        self.late_ns = self.late_ns.max(if state.is_unmet { 0 } else { late_ns });
     }
 
     /// When [`Attach::begin`] was first called, on CLOCK_MONOTONIC.

@@ -225,6 +225,7 @@ pub(crate) fn facts_of(seen: &Seen) -> SeenFacts {
         rest_ns: seen.rest_ns,
         executed: seen.executed.clone(),
         followed: seen.followed,
+        late_ns: seen.late_ns,
         forked: forked.count,
         forked_kept: forked.kept.clone(),
         forked_executed: forked.executed_count,

@@ -101,3 +101,27 @@ fn who_has_a_robust_mutex_is_known_by_its_number_inside() {
     let [lock] = locks[..] else { panic!("{report:#}") };
     assert_eq!((&lock["acquisitions"], &lock["blocked"]), (&7.into(), &1.into()), "{lock:#}");
 }
+
+/// Starts in a folder as its root directory, in which there is only what it needs.
+#[test]
+fn a_program_in_another_root_directory_does_not_record_for_that_reason() {
+    let test = "a_program_in_another_root_directory_does_not_record_for_that_reason";
+    let folder = Folder::new();
+    let source = "#include <unistd.h>\nint main(void) { return usleep(500000); }";
+    let program = compile(&folder, source, &[]).expect("a C compiler");
+    let root = folder.file("root");
+    let script = "set -e; mkdir \"$1\"; cp \"$0\" \"$1/program\"; \
+        for file in $(ldd \"$0\" | grep -o '/[^ ]*'); do cp -L --parents \"$file\" \"$1\"; done; \
+        chroot \"$1\" /program";
+    let plain = Command::new("sh").args(["-c", script, &program, &root]).output().unwrap();
+    if !plain.status.success() {
+        skip!(test, "{}", common::stderr(&plain).trim());
+        return;
+    }
+    let flags = ["--source", "preload"];
+    let (report, output) = report(&flags, &["chroot", &root, "/program"]);
+    assert_eq!(status(&output), 0, "{report:#}");
+    let [one] = list(&report["coverage"], "not_recording") else { panic!("{report:#}") };
+    let reason = one["reason"].as_str().unwrap();
+    assert!(reason.starts_with("its root directory is another one"), "{reason}");
+}

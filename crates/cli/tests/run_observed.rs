@@ -325,3 +325,25 @@ fn a_child_that_outlives_the_program_and_a_delay_are_said() {
     let unseen = report["coverage"]["unseen"].to_string();
     assert!(unseen.contains("still running") && unseen.contains("--delay"), "{unseen}");
 }
+
+/// The kernel executes the loader, which loads the program: that one is observed and named, and not the loader.
+#[test]
+fn a_program_that_its_loader_is_told_to_load_is_observed_and_named() {
+    use object::{Object as _, ObjectSection as _};
+    let folder = Folder::new();
+    let source = HELD.replace("END", "");
+    for flags in [&[][..], &["-Wl,--build-id=none"]] {
+        let program = compile(&folder, &source, flags).expect("a C compiler");
+        let bytes = std::fs::read(&program).unwrap();
+        let file = object::File::parse(&*bytes).unwrap();
+        let loader = file.section_by_name(".interp").unwrap().data().unwrap();
+        let loader = std::str::from_utf8(loader).unwrap().trim_end_matches('\0');
+        let (report, output) = report(&[], &[loader, &program]);
+        assert!(!stderr(&output).contains("it is statically linked"), "{}", stderr(&output));
+        let lock = the_lock(&report, &stdout(&output), 0);
+        assert_eq!(lock["site"]["module"], program.as_str(), "{lock:#}");
+        assert!(lock["site"]["function"].is_string(), "{lock:#}");
+        let mismatches = &report["coverage"]["symbols_mismatch"];
+        assert!(mismatches.as_array().is_none_or(Vec::is_empty), "{mismatches:#}");
+    }
+}

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{report, status, stderr, unc_run};
+use common::{Folder, compile, report, status, stderr, unc_run};
 use serde_json::Value;
 use std::process::Output;
 use uncontended_testkit::programs::Program;
@@ -88,6 +88,89 @@ fn the_kernel_watches_where_it_is_asked_to() {
     }
     let (report, _) = report(&["--source", "kernel"], &["true"]);
     assert_eq!(report["source"], "kernel");
+}
+
+/// The numbers of the threads of each program that was executed, in turn, and what the report lacks.
+fn executed(program: &Program, words: [&str; 3]) -> Option<(Vec<Vec<u64>>, Value)> {
+    let json = program.folder().file("run.json");
+    let mut command = unc_run(&["--source", "kernel", "--json", &json]);
+    let output = command.arg(program.path()).args(words).output().unwrap();
+    if status(&output) == 125 {
+        uncontended_testkit::skip!("threads_end_with_their_program", "{}", stderr(&output).trim());
+        return None;
+    }
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let report: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    let pids: Vec<&Value> =
+        report["processes"].as_array().unwrap().iter().map(|one| &one["pid"]).collect();
+    assert!(pids.iter().all(|pid| *pid == pids[0]), "{pids:?}");
+    let threads = report["processes"].as_array().unwrap().iter().map(|process| {
+        let threads = process["threads"].as_array().unwrap().iter();
+        threads.map(|thread| thread["tid"].as_u64().unwrap()).collect()
+    });
+    Some((threads.collect(), report["coverage"].clone()))
+}
+
+/// A program that executes another one has its threads, and the other one has those that come then: whether they wait
+/// for a lock or not, and whichever thread executes.
+#[test]
+fn threads_end_with_their_program() {
+    let program = Program::compile("executes_itself", &["-O1"]);
+    for (thread, wait) in [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")] {
+        let Some((threads, coverage)) = executed(&program, ["1", thread, wait]) else { return };
+        let [first, last] = &threads[..] else { panic!("{threads:?}") };
+        assert_eq!(first.len(), 4, "{threads:?}");
+        // One that ended before it was met is missing.
+        assert!((1..=4).contains(&last.len()), "{threads:?}");
+        let both = first.iter().filter(|tid| last.contains(tid)).count();
+        assert_eq!(both, 1, "The first thread alone: {threads:?}");
+        let missing = &coverage["not_recording"];
+        assert!(missing.as_array().is_none_or(Vec::is_empty), "{missing:#}");
+    }
+}
+
+/// Another thread waits once, at once, and the program ends.
+const WAITS_ONCE: &str = r#"
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *takes(void *unused) {
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_mutex_lock(&lock);
+    pthread_create(&thread, NULL, takes, NULL);
+    usleep(10000);
+    pthread_mutex_unlock(&lock);
+    return pthread_join(thread, NULL);
+}
+"#;
+
+/// The observer cannot be loaded into it, and the kernel watches before it runs.
+#[test]
+fn a_static_program_is_watched_from_its_first_instruction_on() {
+    const NAME: &str = "a_static_program_is_watched_from_its_first_instruction_on";
+    let folder = Folder::new();
+    let json = folder.file("run.json");
+    for flags in [&["-static", "-pthread"][..], &["-static-pie", "-fPIE", "-pthread"]] {
+        let Some(program) = compile(&folder, WAITS_ONCE, flags) else {
+            uncontended_testkit::skip!(NAME, "no static C library for {flags:?}");
+            continue;
+        };
+        let output = unc_run(&["--json", &json]).arg(&program).output().unwrap();
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        if stderr(&output).contains("runs unobserved") {
+            return uncontended_testkit::skip(&NAME, &stderr(&output).trim());
+        }
+        let report: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+        let waits = &report["processes"][0]["locks"][0]["wait_ns"];
+        assert_eq!(waits["count"], 1, "{report:#}");
+        let unseen = report["coverage"]["unseen"].to_string();
+        assert!(unseen.contains("watched from its first instruction on."), "{unseen}");
+    }
 }
 
 /// What has no room in the kernel's tables is in no row, and the first finding. Each wait is in a row, or counted.

@@ -329,6 +329,21 @@ fn static_programs_run_unobserved_with_one_line() {
         assert_eq!((status(&output), stdout(&output)), (6, "hello\n".into()));
         assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
         assert!(stderr(&output).contains("statically linked"), "{}", stderr(&output));
+        // What it takes is in each form of the report, too.
+        let (report, json) = (folder.file("run.txt"), folder.file("run.json"));
+        let flags = ["--quiet", "--source", "preload", "--report", &report, "--json", &json];
+        let output = unc_run(&flags).arg(&program).output().unwrap();
+        let remedy = "without --source preload, the kernel watches it (as root)";
+        assert!(stderr(&output).contains(remedy), "{}", stderr(&output));
+        for file in [&report, &json] {
+            let text = std::fs::read_to_string(file).unwrap();
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(text.contains(remedy) && !text.contains("Observing added"), "{text}");
+        }
+        let report: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+        let reason = report["coverage"]["not_recording"][0]["reason"].as_str().unwrap();
+        assert!(reason.contains(remedy), "{reason}");
     }
 }
 

@@ -70,9 +70,38 @@ pub(crate) fn prepare() {
     let Some(page) = kernel::private_memory(PAGE) else { return };
     // SAFETY: a fresh page (M1); its last byte stays NUL (I4).
     let path = unsafe { std::slice::from_raw_parts_mut(page.as_ptr(), PAGE - 1) };
-    if kernel::read_link(c"/proc/self/exe", path).is_some() {
+    let is_known = match is_started_by_loader() {
+        true => read_mapped(auxiliary(libc::AT_PHDR), path),
+        false => kernel::read_link(c"/proc/self/exe", path),
+    };
+    if is_known.is_some() {
         PROGRAM.store(page.as_ptr() as usize, Relaxed);
     }
+}
+
+/// Whether the kernel executed the loader itself, which then loaded the program that it was given: the kernel loaded no
+/// interpreter. (A program without a loader would not have loaded us.)
+fn is_started_by_loader() -> bool {
+    auxiliary(libc::AT_BASE) == 0
+}
+
+/// A value that the kernel gave the program, or the loader in its place.
+fn auxiliary(name: libc::c_ulong) -> usize {
+    // SAFETY: a number (L1).
+    unsafe { libc::getauxval(name) as usize }
+}
+
+/// Writes the path of the file that is mapped at `address`, unless it has no room before the last byte of `path`.
+fn read_mapped(address: usize, path: &mut [u8]) -> Option<usize> {
+    for_places(|place| {
+        let mapping = place.mapping();
+        let is_there = (mapping.start..mapping.end).contains(&address);
+        is_there.then(|| {
+            let bytes = mapping.path.len();
+            path.get_mut(..bytes)?.copy_from_slice(mapping.path);
+            Some(bytes)
+        })
+    })?
 }
 
 /// The program's path, if the kernel told it.
@@ -409,7 +438,8 @@ impl Object {
         let program = PROGRAM.load(Relaxed) as *const c_char;
         // SAFETY: it ends in NUL, too (I4).
         let is_program = !program.is_null() && unsafe { CStr::from_ptr(program) } == path;
-        let path = if is_program { c"/proc/self/exe" } else { path };
+        let is_executed = is_program && !is_started_by_loader();
+        let path = if is_executed { c"/proc/self/exe" } else { path };
         let Some(facts) = kernel::file(path) else {
             return module.file_bytes.store(u64::MAX, Relaxed); // No file of that path is it.
         };

@@ -111,6 +111,13 @@ pub struct SeenFacts {
     /// Programs that the processes executed, each watched from then on.
     #[serde(default)]
     pub followed: u64,
+    /// How long one of these ran before it was watched, at most.
+    #[serde(default)]
+    pub late_ns: u64,
+    /// How long the program that `unc` started ran before it was watched, at most; none if it was watched later on
+    /// purpose, or ran already.
+    #[serde(default)]
+    pub unseen_ns: Option<u64>,
     /// Child processes that ran already, and are not watched.
     #[serde(default)]
     pub children: Vec<u32>,
@@ -207,6 +214,9 @@ pub struct Unrecorded {
     pub command: Vec<String>,
     /// Whether the observer was loaded into it.
     pub loaded: bool,
+    /// Whether its root directory is another one than `unc`'s.
+    #[serde(default)]
+    pub elsewhere: bool,
 }
 
 /// The end of a program in a process.

@@ -238,8 +238,15 @@ fn a_program_of_which_nothing_was_seen_says_why() {
     assert_eq!(report.processes[0].command, ["program"]);
     assert!(report.coverage.nothing_seen.unwrap().contains("not loaded"));
     let unobserved = Some("it is statically linked".to_owned());
-    let report = read(&Writer::new(), Facts { unobserved, ..with });
+    let with = Facts { unobserved, pid: Some(7), ..with };
+    let report = read(&Writer::new(), with);
+    let text = uncontended_report::terminal::render(&report, &Default::default());
+    assert!(!text.contains("Observing added"), "{text}");
     assert!(report.coverage.nothing_seen.unwrap().contains("statically linked"));
+    // No sample met it.
+    let reasons: Vec<(u32, &str)> =
+        report.coverage.not_recording.iter().map(|one| (one.pid, one.reason.as_str())).collect();
+    assert_eq!(reasons, [(7, "it is statically linked")]);
     assert!(!report.coverage.unseen.is_empty());
 }
 
@@ -311,7 +318,8 @@ fn programs_without_threads_are_counted_by_process() {
 #[test]
 fn every_gap_has_its_sentence() {
     let unseen = |facts: Facts| read(&Writer::new(), facts).coverage.unseen.join("\n");
-    let program = |pid, loaded| Unrecorded { pid, command: vec!["sh".to_owned()], loaded };
+    let program =
+        |pid, loaded| Unrecorded { pid, command: vec!["sh".to_owned()], loaded, elsewhere: false };
     let none = unseen(Facts { futex: Some(FutexFacts::default()), ..facts() });
     assert_eq!(none.lines().count(), 1, "{none}");
     let lost = Some(FutexFacts { lost: 3, ..FutexFacts::default() });
@@ -333,18 +341,6 @@ fn every_gap_has_its_sentence() {
         let said = unseen(with);
         assert!(sentence.lines().all(|line| said.contains(line)), "{sentence}: {said}");
     }
-}
-
-/// The reason that is known of the program is not said of the programs that it starts.
-#[test]
-fn the_programs_own_reason_is_its_own() {
-    let unrecorded =
-        [1, 2].map(|pid| Unrecorded { pid, command: vec!["sh".to_owned()], loaded: false });
-    let unobserved = Some("it is a script".to_owned());
-    let with = Facts { pid: Some(1), unobserved, unrecorded: unrecorded.to_vec(), ..facts() };
-    let reasons = read(&Writer::new(), with).coverage.not_recording;
-    let own: Vec<bool> = reasons.iter().map(|one| one.reason == "it is a script").collect();
-    assert_eq!(own, [true, false]);
 }
 
 #[test]

@@ -153,6 +153,8 @@ fn losses_and_ends_are_told() {
         ended: vec![12, 15],
         executed: vec![15],
         followed: 2,
+        late_ns: 20 * MS,
+        unseen_ns: None,
         children: (41..51).collect(),
         stopped: vec![14],
         lost_waits: 3,
@@ -173,7 +175,7 @@ fn losses_and_ends_are_told() {
     for part in [
         "attached to 12 (has ended), 14 (still running), 15 (up to its exec)",
         "Watched up to the exec of another program: 15.",
-        "were executed meanwhile, each watched from shortly after its start: 2.",
+        "were executed meanwhile, each watched from 20.0 ms after its start or earlier: 2.",
         "and are not watched: 10 (41, 42, 43, 44, 45, 46, 47, 48, 2 more).",
         "until it was continued: 14.",
         "in no figure: 3, 5.00 ms of them known.",
@@ -194,10 +196,16 @@ fn losses_and_ends_are_told() {
 #[test]
 fn without_waits_it_says_whether_another_program_was_executed() {
     let none = SeenFacts::default();
+    let whole = SeenFacts { unseen_ns: Some(0), ..none.clone() };
+    let late = SeenFacts { unseen_ns: Some(3 * MS), ..none.clone() };
+    let followed = SeenFacts { followed: 2, late_ns: 20 * MS, ..whole.clone() };
     let first = SeenFacts { executed: vec![12], ..none.clone() };
     let forked = SeenFacts { forked_executed: 1, ..none.clone() };
     for (seen, why) in [
         (none, "no thread waited for a futex."),
+        (whole, "no thread waited for a futex."),
+        (late, "no thread waited for a futex after the first 3.00 ms, which were not watched."),
+        (followed, "executed meanwhile, up to 20.0 ms each were not watched."),
         (first, "the program executed another one, which was not watched."),
         (forked, "executed other programs, which were not watched."),
     ] {

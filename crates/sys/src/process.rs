@@ -3,11 +3,12 @@
 //! # Contract
 //! [`spawn`] gives the program this process's own descriptors (those without close-on-exec), process group, terminal
 //! and limits, and the signal state that this process was started with (see [`crate::inherited`]): the program cannot
-//! tell that `unc` started it.
+//! tell that `unc` started it. A program that is to be held is traced until it is let go.
 //! # Invariants
 //! I1: between `fork` and `execve` the child calls only async-signal-safe functions and does not allocate: another
 //!     thread of the parent may have held any lock at the fork.
 //! I2: only its [`Child`] reaps a process, so the pid is not reused before that.
+//! I3: a held program has not run. It ends with this process (SIGTRAP) if that is killed before it lets it go.
 //! # Evidence
 //! `crates/cli/tests/run_identity.rs`, `crates/cli/tests/run_status.rs`.
 
@@ -31,12 +32,15 @@ pub struct Image<'a> {
     pub arguments: &'a [CString],
     /// Its environment, `NAME=value` each.
     pub environment: &'a [CString],
+    /// Whether to hold it before its first instruction, until [`Child::let_go`], if the kernel lets us.
+    pub hold: bool,
 }
 
 /// A started program, not yet reaped.
 #[derive(Debug)]
 pub struct Child {
     pid: i32,
+    is_held: bool,
 }
 
 /// The exit of a program and the resources it used.
@@ -72,26 +76,34 @@ pub fn spawn(image: &Image<'_>, signals: &Signals) -> io::Result<Child> {
     let pid = unsafe { libc::fork() };
     match pid {
         -1 => return Err(io::Error::last_os_error()),
-        0 => become_image(image.path, &arguments, &environment, signals, ends[1]),
+        0 => become_image(image, &arguments, &environment, signals, ends[1]),
         _ => drop(writer),
     }
-    let mut answer = [0; 4];
-    if reader.read_exact(&mut answer).is_ok() {
+    let mut answer = Vec::new();
+    reader.read_to_end(&mut answer)?;
+    if let Some(errno) = answer.last_chunk() {
         let mut status = 0;
         // SAFETY: a pointer to `status` (L2); the child is ours and about to exit.
         unsafe { libc::waitpid(pid, &mut status, 0) };
-        return Err(io::Error::from_raw_os_error(i32::from_ne_bytes(answer)));
+        return Err(io::Error::from_raw_os_error(i32::from_ne_bytes(*errno)));
     }
-    Ok(Child { pid })
+    let mut child = Child { pid, is_held: image.hold && answer.is_empty() };
+    if child.is_held {
+        child.is_held = child.wait_until_held();
+    }
+    Ok(child)
 }
 
 fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
     strings.iter().map(|string| string.as_ptr()).chain([std::ptr::null()]).collect()
 }
 
+/// What the child answers if it cannot be held; what stopped its `execve` is longer.
+const NOT_HELD: [u8; 1] = [0];
+
 /// The child's side of [`spawn`]. Keeps I1.
 fn become_image(
-    path: &CStr,
+    image: &Image<'_>,
     arguments: &[*const libc::c_char],
     environment: &[*const libc::c_char],
     signals: &Signals,
@@ -105,8 +117,16 @@ fn become_image(
     }
     // SAFETY: `before` is an initialised mask; the old one is not requested (L2).
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, signals.before(), std::ptr::null_mut()) };
+    if image.hold {
+        // SAFETY: numbers (L1). It stops the child once its `execve` has succeeded.
+        let rc = unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) };
+        if rc != 0 {
+            // SAFETY: the buffer has the length passed (L2).
+            unsafe { libc::write(report, NOT_HELD.as_ptr().cast(), NOT_HELD.len()) };
+        }
+    }
     // SAFETY: a path and two arrays (L7).
-    unsafe { libc::execve(path.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+    unsafe { libc::execve(image.path.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
     let errno = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO).to_ne_bytes();
     // SAFETY: the buffer has the length passed (L2).
     unsafe { libc::write(report, errno.as_ptr().cast(), errno.len()) };
@@ -131,6 +151,34 @@ impl Child {
     /// Its process ID, valid until it is reaped.
     pub fn pid(&self) -> u32 {
         self.pid.unsigned_abs()
+    }
+
+    /// Whether it has not run yet (I3).
+    pub fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// Lets a program run that was held; by the thread that started it.
+    pub fn let_go(&mut self) {
+        if std::mem::take(&mut self.is_held) {
+            // SAFETY: numbers (L1). The last one is the signal to go on with: none.
+            unsafe { libc::ptrace(libc::PTRACE_DETACH, self.pid, 0, 0) };
+        }
+    }
+
+    /// Waits until it stops after its `execve`; false if it was killed before. It is not reaped (I2).
+    fn wait_until_held(&self) -> bool {
+        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+        let options = libc::WSTOPPED | libc::WEXITED | libc::WNOWAIT;
+        loop {
+            // SAFETY: a pointer to `info` (L2).
+            let rc = unsafe { libc::waitid(libc::P_PID, self.pid(), info.as_mut_ptr(), options) };
+            let is_interrupted = || io::Error::last_os_error().kind() == io::ErrorKind::Interrupted;
+            if rc == 0 || !is_interrupted() {
+                // SAFETY: zeroed above (L5), and at most overwritten since.
+                return rc == 0 && unsafe { info.assume_init() }.si_code == libc::CLD_TRAPPED;
+            }
+        }
     }
 
     /// Sends it a signal. If the program has ended, this does nothing and is not an error.

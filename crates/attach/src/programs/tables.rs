@@ -242,7 +242,7 @@ impl Tables {
         self.ranges.set(&pid.to_le_bytes(), &ranges, false);
     }
 
-    /// Removes what was counted of a process, and its threads' lives.
+    /// Removes what was counted of a process.
     pub(crate) fn clear(&self, pid: u32) {
         let process = usize::from(key::PROCESS.unsigned_abs());
         for key in self.sums.keys().iter().filter(|key| words::at(key, process) == u64::from(pid)) {
@@ -255,14 +255,20 @@ impl Tables {
                 self.threads.remove(&key);
             }
         }
-        for tid in self.lives().remove(&pid).into_iter().flat_map(BTreeMap::into_keys) {
-            self.lives.remove(&tid.to_le_bytes());
-        }
     }
 
-    /// Removes the life of a thread.
-    pub(crate) fn reborn(&self, tid: u32) {
-        self.lives.remove(&tid.to_le_bytes());
+    /// Removes the lives of the threads of a process that has executed another program, and gives them: they ended when
+    /// it did so, which its first thread's life says, or at `now_ns`.
+    pub(crate) fn end_lives(&self, pid: u32, now_ns: u64) -> BTreeMap<u32, [u64; 2]> {
+        let mut lives = self.lives().remove(&pid).unwrap_or_default();
+        let executed_ns = lives.get(&pid).map(|life| life[1]).filter(|&ended| ended != 0);
+        for (tid, life) in &mut lives {
+            self.lives.remove(&tid.to_le_bytes());
+            if life[1] == 0 {
+                life[1] = executed_ns.unwrap_or(now_ns);
+            }
+        }
+        lives
     }
 
     /// Forgets a process that has ended.

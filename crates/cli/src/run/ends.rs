@@ -4,18 +4,48 @@
 //! [`Ends::look`] notes the processes of the record that have ended since the last look. A process is taken for one of
 //! the record's if it or its parent is known to be one of the program's: in a PID namespace of its own, a process
 //! records other numbers than `unc` sees. The program itself is left out: its end is the run's. Once the program was
-//! asked to end, its processes count as alive until it does ([`Ends::stop`]).
+//! asked to end, its processes count as alive until it does ([`Ends::stop`]). Every process is looked at in each look:
+//! its descriptor is or, where the kernel gives none, what `/proc` says of it.
 //! # Evidence
 //! `tests/programs`: `ends.c`.
 
+use super::heirs;
 use super::record::{Entry, Record};
+use super::threads::is_alive;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::time::{Duration, Instant};
 use uncontended_report::facts::ProcessEnd;
 use uncontended_sys::process::Other;
 use uncontended_trace::layout::ANNOUNCED;
 
 const NO_PROCESS: i32 = 3; // ESRCH
+
+/// A process that had not ended.
+#[derive(Debug)]
+enum Alive {
+    Open(Other),
+    /// When it started. So known where the kernel gives no descriptors of processes (before 5.3), or may not be asked.
+    Since(u64),
+}
+
+impl Alive {
+    /// The process `pid`, with the answer to opening it; none if it has ended.
+    fn new(pid: u32, opened: io::Result<Other>) -> Option<Self> {
+        match opened {
+            Ok(other) => Some(Alive::Open(other)),
+            Err(error) if error.raw_os_error() == Some(NO_PROCESS) => None,
+            Err(_) => heirs::started(pid).filter(|_| is_alive(pid)).map(Alive::Since),
+        }
+    }
+
+    fn has_ended(&self, pid: u32) -> bool {
+        match self {
+            Alive::Open(other) => other.has_ended(),
+            Alive::Since(started) => heirs::started(pid) != Some(*started) || !is_alive(pid),
+        }
+    }
+}
 
 /// Most descriptors in use at a time. The processes beyond are looked at when there are fewer.
 const MOST: usize = 256;
@@ -36,7 +66,7 @@ pub(crate) struct Ends {
     /// The processes of the program that it records.
     known: BTreeSet<u32>,
     /// Those that had not ended, once they have been opened.
-    alive: BTreeMap<u32, Option<Other>>,
+    alive: BTreeMap<u32, Option<Alive>>,
     ended: Vec<ProcessEnd>,
     due: Instant,
     is_over: bool,
@@ -95,14 +125,13 @@ impl Ends {
         let mut ended = Vec::new();
         for (&pid, process) in &mut self.alive {
             if process.is_none() && open < MOST {
-                match Other::open(pid) {
-                    Ok(other) => *process = Some(other),
-                    Err(error) if error.raw_os_error() == Some(NO_PROCESS) => ended.push(pid),
-                    Err(_) => {}
+                match Alive::new(pid, Other::open(pid)) {
+                    None => ended.push(pid),
+                    known => *process = known,
                 }
                 open += usize::from(process.is_some());
             }
-            if process.as_ref().is_some_and(Other::has_ended) {
+            if process.as_ref().is_some_and(|process| process.has_ended(pid)) {
                 ended.push(pid);
             }
         }
@@ -117,5 +146,28 @@ impl Ends {
     /// The ends noted.
     pub(crate) fn facts(&self) -> Vec<ProcessEnd> {
         self.ended.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn an_end_is_noticed_where_the_kernel_opens_no_processes() {
+        let refused = || Err(io::Error::from(io::ErrorKind::Unsupported));
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        let alive = Alive::new(child.id(), refused()).unwrap();
+        assert!(matches!(alive, Alive::Since(_)) && !alive.has_ended(child.id()));
+        child.kill().unwrap();
+        // Its parent has not reaped it, then has; then another one may have its number.
+        while !alive.has_ended(child.id()) {
+            std::thread::yield_now();
+        }
+        assert!(Alive::new(child.id(), refused()).is_none());
+        child.wait().unwrap();
+        assert!(alive.has_ended(child.id()) && Alive::new(child.id(), refused()).is_none());
+        assert!(Alive::Since(0).has_ended(std::process::id()));
     }
 }

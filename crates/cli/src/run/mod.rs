@@ -7,6 +7,7 @@ mod futex;
 mod heirs;
 mod insist;
 pub(crate) mod load;
+mod loader;
 mod observer;
 pub(crate) mod plan;
 mod program;

@@ -2,10 +2,12 @@
 
 use super::ending::status;
 use super::load::Load;
+use super::loader;
 use super::observer::Library;
 use super::program::{self, Missing, Obstacle};
 use super::record::{Kinds, Record};
 use super::reports::Reports;
+use super::source;
 use super::supervise::{self, Schedule};
 use super::threads::ThreadWatch;
 use super::watches::Watches;
@@ -24,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use uncontended_attach::Seen;
 use uncontended_decide::Failure;
-use uncontended_report::facts::Facts;
+use uncontended_report::facts::{Facts, SeenFacts};
 use uncontended_sys::affinity;
 use uncontended_sys::process::{self, Child, Image};
 use uncontended_sys::signals::Signals;
@@ -32,7 +34,8 @@ use uncontended_sys::signals::Signals;
 /// Runs the program, writes the reports and returns the exit status of `unc`.
 pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let path = find(&plan.command[0])?;
-    let obstacle = program::obstacle(&path);
+    let program = loader::loaded(&path, &plan.command[1..]);
+    let obstacle = program::obstacle(&program);
     let mut outputs = Outputs::open(plan)?;
     let signals =
         Signals::block(&supervise::TAKEN).map_err(|error| own("block signals", &error))?;
@@ -40,8 +43,8 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         .map_err(|error| own("create the memory for the record", &error))?;
     let (library, cost_ns_per_pair) =
         library(plan.kinds()).map_err(|error| own("place the observer", &error))?;
-    let mut symbols = symbols(plan, &path);
-    let mut watches = Watches::open(plan, &path, obstacle)?;
+    let mut symbols = symbols(plan, &program);
+    let mut watches = Watches::open(plan, &program, obstacle)?;
     // Of a program that the observer cannot be loaded into, it sees the children.
     let is_preloaded = !watches.is_outside() || obstacle.is_some();
     let environment = environment(is_preloaded.then_some((&library, &record)));
@@ -49,12 +52,9 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     refuse_if_ended(&signals)?;
     record.begin().map_err(|error| own("write to the record", &error))?;
     let start = Instant::now();
-    watches.expect(plan);
-    let child = spawn(&path, plan, &environment, &signals)?;
+    let from = (obstacle, record.start_ns());
+    let child = start_watched(&path, plan, &environment, &signals, from, &mut watches)?;
     let pid = child.pid();
-    if plan.delay.is_none() {
-        watches.follow(pid);
-    }
     let mut schedule = schedule(plan, &signals, start);
     let mut threads = ThreadWatch::new(pid, start);
     let run = Run { plan, record: &record, pid, start, started_unix_s, cost_ns_per_pair, obstacle };
@@ -143,10 +143,11 @@ impl Run<'_> {
             openmp_unseen: watches.openmp_unseen,
             unobserved: obstacle
                 .filter(|_| seen.is_none())
-                .map(|obstacle| obstacle.reason().into()),
+                .map(|obstacle| source::why_unobserved(obstacle, watches.remedy.as_deref())),
             futex: watches.futexes(symbols),
             spans: watches.spans(record.start_ns()),
-            seen: seen.map(attach::facts_of),
+            seen: seen
+                .map(|seen| SeenFacts { unseen_ns: watches.unseen_ns, ..attach::facts_of(seen) }),
             ..Facts::default()
         }
     }
@@ -334,11 +335,32 @@ fn environment(observer: Option<(&Library, &Record)>) -> Vec<CString> {
     joined.filter_map(|variable| CString::new(variable.into_vec()).ok()).collect()
 }
 
+/// Starts the program, and watches it from outside if that is the way: a static one before it runs, since all its code
+/// is mapped by then. The run began at `start_ns` (CLOCK_MONOTONIC).
+fn start_watched(
+    path: &Path,
+    plan: &Plan,
+    environment: &[CString],
+    signals: &Signals,
+    (obstacle, start_ns): (Option<Obstacle>, u64),
+    watches: &mut Watches,
+) -> Result<Child, Refusal> {
+    watches.expect(plan);
+    let hold = watches.is_outside() && obstacle == Some(Obstacle::Static) && plan.delay.is_none();
+    let mut child = spawn(path, plan, (environment, hold), signals)?;
+    if plan.delay.is_none() {
+        watches.follow(child.pid());
+        watches.note_unseen(&child, start_ns);
+        child.let_go();
+    }
+    Ok(child)
+}
+
 /// Starts the program; a file that the kernel does not recognise goes to the shell, as in `execvp`.
 fn spawn(
     path: &Path,
     plan: &Plan,
-    environment: &[CString],
+    (environment, hold): (&[CString], bool),
     signals: &Signals,
 ) -> Result<Child, Refusal> {
     const NO_PROGRAM: i32 = 8; // ENOEXEC
@@ -347,12 +369,14 @@ fn spawn(
     let words = plan.command.iter().map(|word| CString::new(word.as_bytes()));
     let mut words = words.collect::<Result<Vec<_>, _>>().map_err(no_nul)?;
     let path = CString::new(path.as_os_str().as_bytes()).map_err(no_nul)?;
-    let started = process::spawn(&Image { path: &path, arguments: &words, environment }, signals);
+    let image = Image { path: &path, arguments: &words, environment, hold };
+    let started = process::spawn(&image, signals);
     let started = match started {
         Err(error) if error.raw_os_error() == Some(NO_PROGRAM) => {
             words[0] = path;
             words.insert(0, c"sh".into());
-            process::spawn(&Image { path: c"/bin/sh", arguments: &words, environment }, signals)
+            let image = Image { path: c"/bin/sh", arguments: &words, environment, hold };
+            process::spawn(&image, signals)
         }
         other => other,
     };

@@ -24,46 +24,66 @@ pub(crate) enum Source {
 /// The OpenMP runtime of gcc. That of clang (libomp) sleeps by the C library's functions.
 const RUNTIME: &str = "libgomp.so";
 
+/// The watch on a program from outside.
+#[derive(Debug, Default)]
+pub(crate) struct Outside {
+    /// The kernel, if that is the way and it may.
+    pub(crate) watch: Option<Attach>,
+    /// What it takes, of a program that is not observed either.
+    pub(crate) remedy: Option<String>,
+}
+
+/// The remedy where a flag asks for an observer that cannot be loaded.
+const NOT_PRELOAD: &str = "without --source preload, the kernel watches it (as root)";
+
 /// Lets the kernel watch the program, if that is the way. `obstacle` is why the observer cannot, and `has_runtime`
 /// whether it is linked with gcc's OpenMP runtime.
 pub(crate) fn outside(
     plan: &Plan,
     has_runtime: bool,
     obstacle: Option<Obstacle>,
-) -> Result<Option<Attach>, Refusal> {
+) -> Result<Outside, Refusal> {
     let name = plan.command[0].to_string_lossy();
     // The kernel has other tracepoints for the calls of 32-bit programs.
     let is_foreign = obstacle == Some(Obstacle::OtherMachine);
     match (plan.source, obstacle) {
         (Some(Source::Kernel), _) if !is_foreign => {
-            Attach::new().map(Some).map_err(|cannot| attach::failure(&cannot).into())
+            let watch = Attach::new().map_err(|cannot| attach::failure(&cannot))?;
+            Ok(Outside { watch: Some(watch), remedy: None })
         }
-        (source, Some(obstacle)) => {
-            let may_watch = source != Some(Source::Preload) && !is_foreign;
-            Ok(instead(&name, obstacle.reason(), may_watch.then(Attach::new)))
+        (_, Some(obstacle)) if is_foreign => {
+            eprintln!("unc: {name} runs unobserved: {}", obstacle.reason());
+            Ok(Outside::default())
         }
-        (None, None) if plan.holds == Holds::Waited && !plan.lock_order => {
-            Ok(if has_runtime { of_openmp(&name) } else { None })
+        (Some(Source::Preload), Some(obstacle)) => Ok(unobserved(&name, obstacle, NOT_PRELOAD)),
+        (_, Some(obstacle)) => Ok(instead(&name, obstacle)),
+        (None, None) if plan.holds == Holds::Waited && !plan.lock_order && has_runtime => {
+            Ok(Outside { watch: of_openmp(&name), remedy: None })
         }
-        _ => Ok(None),
+        _ => Ok(Outside::default()),
     }
 }
 
+/// Why a program is not observed, to follow "because".
+pub(crate) fn why_unobserved(obstacle: Obstacle, remedy: Option<&str>) -> String {
+    let reason = obstacle.reason();
+    remedy.map_or_else(|| reason.to_owned(), |remedy| format!("{reason}; {remedy}"))
+}
+
+fn unobserved(name: &str, obstacle: Obstacle, remedy: &str) -> Outside {
+    eprintln!("unc: {name} runs unobserved: {}", why_unobserved(obstacle, Some(remedy)));
+    Outside { watch: None, remedy: Some(remedy.to_owned()) }
+}
+
 /// The kernel, in place of an observer that cannot be loaded.
-fn instead(name: &str, reason: &str, watch: Option<Result<Attach, Cannot>>) -> Option<Attach> {
-    match watch {
-        Some(Ok(attach)) => {
+fn instead(name: &str, obstacle: Obstacle) -> Outside {
+    match Attach::new() {
+        Ok(watch) => {
+            let reason = obstacle.reason();
             eprintln!("unc: {name}: {reason}; the kernel watches its futex waits instead");
-            Some(attach)
+            Outside { watch: Some(watch), remedy: None }
         }
-        Some(Err(Cannot { cause, remedy })) => {
-            eprintln!("unc: {name} runs unobserved: {reason}; {cause}: {remedy}");
-            None
-        }
-        None => {
-            eprintln!("unc: {name} runs unobserved: {reason}");
-            None
-        }
+        Err(Cannot { cause, remedy }) => unobserved(name, obstacle, &format!("{cause}: {remedy}")),
     }
 }
 

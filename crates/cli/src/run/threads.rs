@@ -172,7 +172,8 @@ impl ThreadWatch {
         }
         let command = split(&words);
         let loaded = has("/uncontended/observe-") || has("/memfd:uncontended-observe");
-        let seen = Unrecorded { pid, command, loaded };
+        let elsewhere = root(&format!("{pid}")) != root("self");
+        let seen = Unrecorded { pid, command, loaded, elsewhere };
         if !self.unrecorded.contains(&seen) {
             self.unrecorded.push(seen);
         }
@@ -212,6 +213,11 @@ fn is_ours(program: &Path) -> bool {
 /// The user that a process runs as.
 fn user(process: &str) -> Option<u32> {
     fs::metadata(process).map(|facts| facts.uid()).ok()
+}
+
+/// Which directory is the root of a process.
+fn root(process: &str) -> Option<(u64, u64)> {
+    fs::metadata(format!("/proc/{process}/root")).map(|facts| (facts.dev(), facts.ino())).ok()
 }
 
 /// A process that has ended but has not been reaped is not alive.

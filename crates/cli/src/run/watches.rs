@@ -3,7 +3,7 @@
 use super::futex::FutexWatch;
 use super::plan::{Plan, Refusal};
 use super::program::Obstacle;
-use super::source;
+use super::source::{self, Outside};
 use super::spans::SpanWatch;
 use std::path::Path;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use uncontended_attach::{Attach, Seen};
 use uncontended_report::aggregate::Symbols;
 use uncontended_report::facts::{FutexFacts, SpanFacts};
 use uncontended_sys::clock;
+use uncontended_sys::process::Child;
 
 /// All watches of a run.
 #[derive(Debug)]
@@ -23,6 +24,10 @@ pub(crate) struct Watches {
     outside: Option<Attach>,
     /// Whether it is linked with an OpenMP runtime whose waits are not seen so.
     pub(crate) openmp_unseen: bool,
+    /// What it takes to watch a program from outside that is not watched so.
+    pub(crate) remedy: Option<String>,
+    /// How long the program ran before it was watched from outside, at most; unknown if recording began later.
+    pub(crate) unseen_ns: Option<u64>,
     /// Whether recording has begun.
     has_begun: bool,
 }
@@ -39,13 +44,14 @@ impl Watches {
         obstacle: Option<Obstacle>,
     ) -> Result<Self, Refusal> {
         let has_runtime = source::has_runtime(program);
-        let outside = source::outside(plan, has_runtime, obstacle)?;
+        let Outside { watch: outside, remedy } = source::outside(plan, has_runtime, obstacle)?;
         let spans = plan.span.as_ref().map(|function| SpanWatch::open(function, program));
         let wants_share = plan.wants_report() && outside.is_none();
         let futexes = wants_share.then(FutexWatch::open).and_then(Result::ok);
         let openmp_unseen = has_runtime && outside.is_none();
         let spans = spans.transpose()?;
-        Ok(Watches { futexes, spans, outside, openmp_unseen, has_begun: false })
+        let (unseen_ns, has_begun) = (None, false);
+        Ok(Watches { futexes, spans, outside, openmp_unseen, remedy, unseen_ns, has_begun })
     }
 
     /// The program is started next.
@@ -69,6 +75,12 @@ impl Watches {
         if let Some(outside) = &mut self.outside {
             outside.begin_and_follow(pid);
         }
+    }
+
+    /// Notes how much of a program was not watched that was started after `started_ns` (CLOCK_MONOTONIC).
+    pub(crate) fn note_unseen(&mut self, program: &Child, started_ns: u64) {
+        let ran_ns = clock::monotonic_ns().saturating_sub(started_ns);
+        self.unseen_ns = Some(if program.is_held() { 0 } else { ran_ns });
     }
 
     /// Looks at the files of the program that is watched from outside, and at its threads.

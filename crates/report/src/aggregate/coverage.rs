@@ -273,11 +273,16 @@ fn share_unaccounted(futex: &FutexFacts, accounted: &Accounted) -> Option<f64> {
 
 const NOT_LOADED: &str =
     "the observer was not loaded (started without LD_PRELOAD, statically linked, or privileged)";
+const ANOTHER_ROOT: &str = "its root directory is another one (chroot, a sandbox, a container), in which the observer's file is not: \
+    start `unc run` inside it";
 const NO_RECORD: &str = "the record could not be opened (another user, a user namespace, or a PID namespace with its own /proc)";
 
 /// Programs sampled without the record, except those that were only about to open it; the record knows these by their
 /// arguments.
 fn not_recording(facts: &Facts, record: &Record<'_>) -> Vec<NotRecording> {
+    if record.from_kernel {
+        return Vec::new(); // It watches them all; those without room are counted.
+    }
     let opened_later = |seen: &&Unrecorded| {
         record.processes.iter().any(|image| image.pid == seen.pid && image.command == seen.command)
     };
@@ -286,19 +291,33 @@ fn not_recording(facts: &Facts, record: &Record<'_>) -> Vec<NotRecording> {
         let reason = match &facts.unobserved {
             Some(reason) if Some(seen.pid) == facts.pid => reason.as_str(),
             _ if seen.loaded => NO_RECORD,
+            _ if seen.elsewhere => ANOTHER_ROOT,
             _ => NOT_LOADED,
         };
         NotRecording { pid: seen.pid, command: seen.command.clone(), reason: reason.to_owned() }
     });
     let mut rows: Vec<NotRecording> = rows.collect();
+    rows.extend(too_short_for_a_sample(facts, record, &rows));
     rows.extend(announced(facts, record, &rows));
     rows
+}
+
+/// The program itself, of which it was known that it would not record, if no sample met it.
+fn too_short_for_a_sample(
+    facts: &Facts,
+    record: &Record<'_>,
+    sampled: &[NotRecording],
+) -> Option<NotRecording> {
+    let (reason, pid) = (facts.unobserved.clone()?, facts.pid?);
+    let is_known = sampled.iter().any(|row| row.pid == pid)
+        || record.processes.iter().any(|image| image.pid == pid);
+    (!is_known).then(|| NotRecording { pid, command: facts.command.clone(), reason })
 }
 
 const IN_VALGRIND: &str = "it runs under valgrind, whose tools would check the observer, too: the observer does nothing in it";
 
 const NOT_BEGUN: &str = "the observer did not begin in it (started without LD_PRELOAD, statically linked, privileged, or in a user \
-    namespace)";
+    namespace or another root directory)";
 
 /// Files that were executed without an image that recorded, of processes that have no row of `sampled`.
 fn announced(facts: &Facts, record: &Record<'_>, sampled: &[NotRecording]) -> Vec<NotRecording> {
@@ -366,6 +385,12 @@ fn is_too_late(facts: &Facts) -> bool {
     facts.delay_ns > 0 && facts.delay_ns >= facts.wall_ns
 }
 
+/// Why the observer was in no process. `own` says it of the program, if it is known.
+fn not_loaded(own: Option<&NotRecording>) -> String {
+    let usual = "the observer was not loaded (the program ended before, or cleared LD_PRELOAD)";
+    format!("Nothing was seen: {}.", own.map_or(usual, |own| &own.reason))
+}
+
 fn nothing_seen(
     facts: &Facts,
     processes: &[Process],
@@ -384,13 +409,14 @@ fn nothing_seen(
         if seen.forked_executed > 0 {
             return Some("Nothing was seen: processes that the program forked executed other programs, which were not watched.".into());
         }
-        return Some("Nothing was seen: no thread waited for a futex.".into());
+        return Some(outside::no_wait(seen));
     }
     if let Some(reason) = &facts.unobserved {
         return Some(format!("Nothing was seen: {reason}."));
     }
+    let own = not_recording.iter().find(|other| Some(other.pid) == facts.pid);
     if observed == 0 {
-        return Some("Nothing was seen: the observer was not loaded (the program ended before, or cleared LD_PRELOAD).".into());
+        return Some(not_loaded(own));
     }
     if is_too_late(facts) {
         let delay = given(facts.delay_ns as f64, Dimension::Time);
@@ -399,7 +425,7 @@ fn nothing_seen(
             "Nothing was recorded: the program ended after {wall}, before recording began (--delay {delay})."
         ));
     }
-    if let Some(other) = not_recording.iter().find(|other| Some(other.pid) == facts.pid) {
+    if let Some(other) = own {
         let name = other.command.first().map_or("another one", String::as_str);
         return Some(format!(
             "Nothing was seen: the program executed {name}, which did not record, because {}. As root, `--source kernel` watches it.",

@@ -13,18 +13,15 @@ const CULPRITS: &str = "Since holds are not seen, culprits are the code that wok
 pub(super) fn unseen(facts: &Facts) -> Vec<String> {
     let mut unseen = vec![ALWAYS.to_owned(), CULPRITS.to_owned()];
     let Some(seen) = &facts.seen else { return unseen };
-    let begun = match seen.attached.is_empty() {
-        true => "The program was watched from about a millisecond after its start.",
-        false => "Waits that were in progress when it began count from then on.",
-    };
-    unseen.push(begun.to_owned());
+    unseen.extend(begun(seen));
     if !seen.executed.is_empty() {
         let pids = pids(&seen.executed);
         unseen.push(format!("Watched up to the exec of another program: {pids}."));
     }
     if seen.followed > 0 {
         let number = count(seen.followed);
-        unseen.push(format!("Programs that were executed meanwhile, each watched from shortly after its start: {number}."));
+        let late = duration(seen.late_ns);
+        unseen.push(format!("Programs that were executed meanwhile, each watched from {late} after its start or earlier: {number}."));
     }
     if !seen.children.is_empty() {
         let (number, pids) =
@@ -38,6 +35,32 @@ pub(super) fn unseen(facts: &Facts) -> Vec<String> {
     unseen.extend(forks(seen));
     unseen.extend(losses(seen));
     unseen
+}
+
+/// From when on the program was watched.
+fn begun(seen: &SeenFacts) -> Option<String> {
+    if !seen.attached.is_empty() {
+        return Some("Waits that were in progress when it began count from then on.".to_owned());
+    }
+    Some(match seen.unseen_ns? {
+        0 => "The program was watched from its first instruction on.".to_owned(),
+        ns => format!("The first {} of the program were not watched.", duration(ns)),
+    })
+}
+
+/// That no wait was seen, as far as was looked.
+pub(super) fn no_wait(seen: &SeenFacts) -> String {
+    let mut parts = vec!["Nothing was seen: no thread waited for a futex".to_owned()];
+    if let Some(ns) = seen.unseen_ns.filter(|&ns| ns > 0) {
+        parts.push(format!(" after the first {}, which were not watched", duration(ns)));
+    }
+    if seen.followed > 0 {
+        let late = duration(seen.late_ns);
+        parts.push(format!(
+            "; of programs that were executed meanwhile, up to {late} each were not watched"
+        ));
+    }
+    parts.concat() + "."
 }
 
 /// What became of the processes that were forked meanwhile.

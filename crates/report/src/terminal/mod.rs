@@ -274,6 +274,9 @@ fn many_locks(report: &RunReport) -> Option<String> {
 const KERNEL_COST: &str = "Watching adds less than a microsecond to a futex call";
 
 fn own_cost(report: &RunReport) -> String {
+    if report.coverage.processes_observed == 0 {
+        return "The observer was in no process, and added nothing".to_owned();
+    }
     report.observer.cost_ns_per_pair.map_or_else(
         || "The observer's cost was not measured".to_owned(),
         |cost| {
