@@ -68,12 +68,12 @@ pub const TERMS: &[Group] = &[
         &[
             (
                 "Deadlock",
-                "threads waited for each other when the run ended: each for a lock that the next one held, and the last for one of the first",
+                "threads waited for each other when the run ended, or wait so far: each for a lock that the next one held, and the last for one of the first",
             ),
             ("Cycle of waits", "the same, where a deadline will end one of the waits"),
             (
                 "Still waiting",
-                "waits that had lasted long when the run ended: for locks that threads held or, if no thread of the process could go on, for anything",
+                "waits that had lasted long when the run ended, or have so far: for locks that threads held or, if no thread of the process could go on, for anything",
             ),
             (
                 "Lock order inversion",
@@ -161,7 +161,7 @@ pub const TERMS: &[Group] = &[
             ("total", "the sum; waits of two threads at the same time both count"),
             (
                 "not ended",
-                "waits in progress when the run or their process ended, as of then: in no other column, but they count where rows are ranked",
+                "waits in progress when the run or their process ended, or so far: in no other column, but they count where rows are ranked",
             ),
             ("p50, p99", "the median and the 99th percentile"),
             ("longest", "the maximum; it grows with the number of samples"),
@@ -238,8 +238,8 @@ pub const TERMS: &[Group] = &[
                 "the rest of its life: it slept, waited for I/O, or for locks that were not seen; and for a CPU, if that is unknown",
             ),
             (
-                "at the end",
-                "how long its wait had lasted that was in progress when the run or its process ended, in no other column; shown if there is one",
+                "not ended",
+                "how long its wait had lasted that was in progress when the run or its process ended, or has so far: in no other column; shown if there is one",
             ),
             (
                 "its time",

@@ -70,7 +70,7 @@ fn a_wait_that_has_not_ended_is_shown_as_one_for_a_lock() {
     report.processes = vec![process(1, vec![lock(1, Kind::Mutex, "one")], threads)];
     let html = page("stuck", report);
     assert_eq!(html.matches("waited for locks: 700 ms").count(), 1);
-    assert!(html.contains(">waiting at the end<"));
+    assert!(html.contains(">waiting, not ended<"));
 }
 
 /// Both sides of a lock have all of its waiting: what no place and no culprit has stands elsewhere, or is unknown.

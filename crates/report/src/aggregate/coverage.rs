@@ -386,8 +386,11 @@ fn is_too_late(facts: &Facts) -> bool {
 }
 
 /// Why the observer was in no process. `own` says it of the program, if it is known.
-fn not_loaded(own: Option<&NotRecording>) -> String {
-    let usual = "the observer was not loaded (the program ended before, or cleared LD_PRELOAD)";
+fn not_loaded(own: Option<&NotRecording>, so_far: bool) -> String {
+    let usual = match so_far {
+        true => "the observer was not loaded (the program has yet to begin, or cleared LD_PRELOAD)",
+        false => "the observer was not loaded (the program ended before, or cleared LD_PRELOAD)",
+    };
     format!("Nothing was seen: {}.", own.map_or(usual, |own| &own.reason))
 }
 
@@ -416,13 +419,14 @@ fn nothing_seen(
     }
     let own = not_recording.iter().find(|other| Some(other.pid) == facts.pid);
     if observed == 0 {
-        return Some(not_loaded(own));
+        return Some(not_loaded(own, facts.so_far));
     }
     if is_too_late(facts) {
         let delay = given(facts.delay_ns as f64, Dimension::Time);
         let wall = duration(facts.wall_ns);
+        let until = if facts.so_far { "has run for" } else { "ended after" };
         return Some(format!(
-            "Nothing was recorded: the program ended after {wall}, before recording began (--delay {delay})."
+            "Nothing was recorded: the program {until} {wall}, before recording began (--delay {delay})."
         ));
     }
     if let Some(other) = own {

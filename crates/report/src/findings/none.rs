@@ -135,7 +135,7 @@ fn still(report: &RunReport, longest_ns: u64, thread: &Thread) -> String {
         false => "no wait for a lock ended, but a thread still waited when the run did",
     };
     let (long, wanted) = (duration(longest_ns), wanted(report, thread));
-    format!("{said}, for {long}{wanted} (Threads: at the end)")
+    format!("{said}, for {long}{wanted} (Threads: not ended)")
 }
 
 /// The waits that had not ended, to follow a sentence; nothing if there are none.

@@ -285,7 +285,7 @@ fn curve(times: &Distribution) -> Vec<(f64, f64)> {
     points
 }
 
-const UNFINISHED: &str = "waiting at the end";
+const UNFINISHED: &str = "waiting, not ended";
 
 /// Where the threads' time went, with their figures.
 pub(super) fn threads(report: &RunReport) -> Markup {

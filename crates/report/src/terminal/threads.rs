@@ -27,7 +27,7 @@ const COLUMNS: [Column; 14] = [
     Column::figure("forced").of("switches").goes(3),
 ];
 const BAR: &str = "its time";
-const UNFINISHED: &str = "at the end";
+const UNFINISHED: &str = "not ended";
 
 /// The threads: those that waited longest for locks that others held first, then those that ran most.
 pub(super) fn render_all(report: &RunReport, options: &Options, paint: Paint) -> String {
