@@ -226,6 +226,24 @@ pub struct ProcessEnd {
     pub pid: u32,
     /// From the start of the program that `unc` started to when this one was first seen to have ended.
     pub ended_ns: u64,
+    /// What ended it.
+    #[serde(default)]
+    pub by: EndedBy,
+}
+
+/// What ended a program in a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndedBy {
+    /// The kernel did not say.
+    #[default]
+    Unknown,
+    /// Its process executed another one.
+    Exec,
+    /// The program itself.
+    Exit,
+    /// This signal.
+    Signal(i32),
 }
 
 /// The kernel's figures for one thread.

@@ -20,7 +20,8 @@ pub use blamed::{
     WaitedOn,
 };
 pub use coverage::{
-    Coverage, Degraded, FutexSite, NotRecording, StillRunning, Summed, SymbolsMismatch,
+    Coverage, CutShort, Degraded, FutexSite, HeldThen, NotRecording, StillRunning, Summed,
+    SymbolsMismatch,
 };
 pub use cycles::{Deadlock, Inversion, LockOrder, Nested, Stuck};
 pub use ends::{Head, Herd, Hung, Left, TimedOut, Unfinished};

@@ -3,7 +3,7 @@
 mod written;
 
 use std::mem::offset_of;
-use uncontended_report::facts::{Facts, ProcessEnd};
+use uncontended_report::facts::{EndedBy, Facts, ProcessEnd};
 use uncontended_report::run::Process as Reported;
 use uncontended_trace::layout::{self, Cell, Lock, Process, Thread, WaiterList};
 use written::{Writer, facts, read};
@@ -30,7 +30,10 @@ fn waiting() -> (Writer, u32) {
 }
 
 fn seen(ends: &[(u32, u64)]) -> Facts {
-    let ends = ends.iter().map(|&(pid, ended_ns)| ProcessEnd { pid, ended_ns }).collect();
+    let ends = ends
+        .iter()
+        .map(|&(pid, ended_ns)| ProcessEnd { pid, ended_ns, by: EndedBy::Unknown })
+        .collect();
     Facts { pid: Some(1), ends, ..facts() }
 }
 
@@ -72,4 +75,57 @@ fn a_program_ends_when_its_process_executes_another() {
     writer.word(next, offset_of!(Process, start_ticks), 3800);
     let main = Facts { pid: Some(7), ..seen(&[(7, 1500)]) };
     assert_eq!(figures(&first(&writer, main)), (Some(1400), 400, Some(650)));
+}
+
+/// What coverage says of processes that did not end themselves.
+fn cut(writer: &Writer, facts: Facts) -> String {
+    let coverage = read(writer, facts).coverage;
+    let lines = coverage.unseen.into_iter().filter(|line| line.starts_with("Ended"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_process_that_did_not_end_itself_is_named_with_its_locks() {
+    let (mut writer, process) = waiting();
+    let by = |by| Facts { ends: vec![ProcessEnd { pid: 7, ended_ns: 1500, by }], ..seen(&[]) };
+    let said = cut(&writer, by(EndedBy::Signal(9)));
+    assert!(said.starts_with("Ended by SIGKILL: process 7 ("), "{said}");
+    assert!(said.contains(") at 1.50 µs, while thread 7"), "{said}");
+    assert!(said.contains("held #0 ("), "{said}");
+    let said = cut(&writer, by(EndedBy::Unknown));
+    assert!(
+        said.starts_with("Ended, it is not known by what") && said.contains("held #0"),
+        "{said}"
+    );
+    for by in [by(EndedBy::Exec), by(EndedBy::Exit), seen(&[])] {
+        assert_eq!(cut(&writer, by), "");
+    }
+    // The program's own end is the run's, and the head of the report says what it was.
+    let program = |signal| Facts { pid: Some(7), signal, ..facts() };
+    assert_eq!(cut(&writer, program(None)), "");
+    assert!(cut(&writer, program(Some(15))).contains("by SIGTERM: process 7 ("));
+    let mut bare = Writer::new();
+    bare.process(7);
+    assert_eq!(cut(&bare, program(Some(15))), "");
+    assert!(cut(&bare, by(EndedBy::Signal(11))).contains("by SIGSEGV: process 7"));
+    // The observer saw it end.
+    writer.word(process, offset_of!(Process, end_ticks), 3500);
+    assert_eq!(cut(&writer, by(EndedBy::Signal(9))), "");
+}
+
+#[test]
+fn of_many_processes_that_were_ended_three_are_named() {
+    let mut writer = Writer::new();
+    let ends = (1..=9).map(|pid| {
+        writer.process(100 + pid);
+        let by = if pid < 9 { EndedBy::Signal(15) } else { EndedBy::Signal(6) };
+        ProcessEnd { pid: 100 + pid, ended_ns: 10_000 + u64::from(pid), by }
+    });
+    let ends = ends.collect();
+    let said = cut(&writer, Facts { ends, ..seen(&[]) });
+    let lines: Vec<&str> = said.lines().collect();
+    let [aborted, ended] = lines[..] else { panic!("a line for each signal: {said}") };
+    assert!(aborted.contains("SIGABRT: process 109"), "{said}");
+    assert!(ended.contains("process 103") && !ended.contains("process 104"), "{said}");
+    assert!(ended.ends_with("; 5 more processes."), "{said}");
 }

@@ -231,8 +231,34 @@ impl Child {
 /// A process that this one did not start.
 #[derive(Debug)]
 pub struct Other {
+    pid: u32,
     file: File,
 }
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It called `exit` or the like.
+    ByItself,
+    /// This signal ended it.
+    BySignal(i32),
+}
+
+/// `struct pidfd_info` in its first form.
+#[repr(C)]
+#[derive(Default)]
+struct Info {
+    mask: u64,
+    cgroup: u64,
+    ids: [u32; 11],
+    exit_code: i32,
+}
+
+/// `PIDFD_INFO_EXIT`.
+const INFO_EXIT: u64 = 1 << 3;
+/// `PIDFD_GET_INFO`: a number that has the length of [`Info`].
+const GET_INFO: u64 = 0xc040_ff0b;
+const _: () = assert!(size_of::<Info>() == 0x40);
 
 impl Other {
     /// The process `pid`, which must not be a thread of another one.
@@ -244,7 +270,7 @@ impl Other {
         let answer = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
         match RawFd::try_from(answer) {
             // SAFETY: a new descriptor (L4).
-            Ok(fd) if fd >= 0 => Ok(Other { file: unsafe { File::from_raw_fd(fd) } }),
+            Ok(fd) if fd >= 0 => Ok(Other { pid, file: unsafe { File::from_raw_fd(fd) } }),
             _ => Err(io::Error::last_os_error()),
         }
     }
@@ -254,6 +280,35 @@ impl Other {
         let mut poll = libc::pollfd { fd: self.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: one entry (L2).
         unsafe { libc::poll(&mut poll, 1, 0) > 0 }
+    }
+}
+
+impl Other {
+    /// How it ended, once it has; nothing if the kernel does not say. After its parent has reaped it, Linux 6.15 and
+    /// newer do.
+    pub fn ending(&self) -> Option<Ending> {
+        let status = self.status_unreaped().or_else(|| self.status_reaped())?;
+        Some(match libc::WIFSIGNALED(status) {
+            true => Ending::BySignal(libc::WTERMSIG(status)),
+            false => Ending::ByItself,
+        })
+    }
+
+    /// The status for its parent, which has not asked for it yet.
+    fn status_unreaped(&self) -> Option<i32> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).ok()?;
+        let mut words = stat.rsplit_once(") ")?.1.split(' ');
+        let is_ended = words.next() == Some("Z");
+        // The status is the field 52, the state is the third.
+        words.nth(48).filter(|_| is_ended)?.trim_end().parse().ok()
+    }
+
+    /// The status that its parent has asked for.
+    fn status_reaped(&self) -> Option<i32> {
+        let mut info = Info { mask: INFO_EXIT, ..Info::default() };
+        // SAFETY: a pointer to `info`, which has the length that the number says (L2).
+        let rc = unsafe { libc::ioctl(self.file.as_raw_fd(), GET_INFO as _, &raw mut info) };
+        (rc == 0 && info.mask & INFO_EXIT != 0).then_some(info.exit_code)
     }
 }
 
@@ -270,4 +325,33 @@ pub fn has_file_capabilities(path: &Path) -> bool {
 fn duration(time: libc::timeval) -> Duration {
     let micros = u64::try_from(time.tv_usec).unwrap_or(0);
     Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0)) + Duration::from_micros(micros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ending, Other};
+    use std::process::Command;
+
+    /// How a process of this command is seen to have ended: before its parent asks, and after.
+    fn seen(command: &str) -> [Option<Ending>; 2] {
+        let mut child = Command::new("sh").args(["-c", command]).spawn().unwrap();
+        let other = Other::open(child.id()).unwrap();
+        while !other.has_ended() {
+            std::thread::yield_now();
+        }
+        let before = other.ending();
+        child.wait().unwrap();
+        [before, other.ending()]
+    }
+
+    #[test]
+    fn a_process_that_has_ended_tells_how() {
+        for (command, ending) in [("kill -9 $$", Ending::BySignal(9)), ("exit 3", Ending::ByItself)]
+        {
+            let [before, after] = seen(command);
+            assert_eq!(before, Some(ending), "{command}");
+            // Kernels before Linux 6.15 have forgotten it.
+            assert!(after.is_none_or(|after| after == ending), "{command}: {after:?}");
+        }
+    }
 }

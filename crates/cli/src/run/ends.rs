@@ -7,7 +7,7 @@
 //! asked to end, its processes count as alive until it does ([`Ends::stop`]). Every process is looked at in each look:
 //! its descriptor is or, where the kernel gives none, what `/proc` says of it.
 //! # Evidence
-//! `tests/programs`: `ends.c`.
+//! `tests/programs`: `ends.c`, `shared_killed.c`.
 
 use super::heirs;
 use super::record::{Entry, Record};
@@ -15,8 +15,8 @@ use super::threads::is_alive;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::{Duration, Instant};
-use uncontended_report::facts::ProcessEnd;
-use uncontended_sys::process::Other;
+use uncontended_report::facts::{EndedBy, ProcessEnd};
+use uncontended_sys::process::{Ending, Other};
 use uncontended_trace::layout::ANNOUNCED;
 
 const NO_PROCESS: i32 = 3; // ESRCH
@@ -43,6 +43,17 @@ impl Alive {
         match self {
             Alive::Open(other) => other.has_ended(),
             Alive::Since(started) => heirs::started(pid) != Some(*started) || !is_alive(pid),
+        }
+    }
+
+    /// What ended it, as far as the kernel says.
+    fn ended_by(&self) -> EndedBy {
+        match self {
+            Alive::Open(other) => other.ending().map_or(EndedBy::Unknown, |ending| match ending {
+                Ending::ByItself => EndedBy::Exit,
+                Ending::BySignal(signal) => EndedBy::Signal(signal),
+            }),
+            Alive::Since(_) => EndedBy::Unknown,
         }
     }
 }
@@ -98,10 +109,10 @@ impl Ends {
     }
 
     /// The program that `pid` ran has ended.
-    pub(crate) fn note(&mut self, pid: u32) {
+    pub(crate) fn note(&mut self, pid: u32, by: EndedBy) {
         if !self.is_over {
             let ended_ns = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            self.ended.push(ProcessEnd { pid, ended_ns });
+            self.ended.push(ProcessEnd { pid, ended_ns, by });
         }
     }
 
@@ -126,18 +137,18 @@ impl Ends {
         for (&pid, process) in &mut self.alive {
             if process.is_none() && open < MOST {
                 match Alive::new(pid, Other::open(pid)) {
-                    None => ended.push(pid),
+                    None => ended.push((pid, EndedBy::Unknown)),
                     known => *process = known,
                 }
                 open += usize::from(process.is_some());
             }
-            if process.as_ref().is_some_and(|process| process.has_ended(pid)) {
-                ended.push(pid);
+            if let Some(process) = process.as_ref().filter(|process| process.has_ended(pid)) {
+                ended.push((pid, process.ended_by()));
             }
         }
-        for pid in ended {
+        for (pid, by) in ended {
             self.alive.remove(&pid);
-            self.note(pid);
+            self.note(pid, by);
         }
         let now = Instant::now();
         self.due = now + ((now - begun) * SHARE).clamp(SHORTEST, LONGEST);

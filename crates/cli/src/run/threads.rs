@@ -15,7 +15,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use uncontended_report::facts::{ThreadFacts, Unrecorded};
+use uncontended_report::facts::{EndedBy, ThreadFacts, Unrecorded};
 use uncontended_report::run::{StillRunning, Thread};
 
 /// Samples a program's threads periodically.
@@ -168,7 +168,7 @@ impl ThreadWatch {
             return true;
         }
         if self.recording.remove(&pid).is_some() {
-            self.ends.note(pid); // It executed this one.
+            self.ends.note(pid, EndedBy::Exec);
         }
         let command = split(&words);
         let loaded = has("/uncontended/observe-") || has("/memfd:uncontended-observe");

@@ -2,10 +2,10 @@
 
 use super::scripts::scripts;
 use super::unnamed::unnamed;
-use super::{once, outside, stacks, sum, threads};
+use super::{cut, once, outside, stacks, sum, threads};
 use crate::code::base;
 use crate::facts::{Facts, FutexFacts, Unrecorded};
-use crate::run::{Coverage, Degraded, NotRecording, Process, Summed, SymbolsMismatch};
+use crate::run::{Coverage, CutShort, Degraded, NotRecording, Process, Summed, SymbolsMismatch};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use uncontended_figures::text::{clean, some_of};
@@ -94,6 +94,7 @@ pub(super) fn coverage(
     record: &Record<'_>,
     processes: &[Process],
     gaps: Gaps,
+    cut_short: Vec<CutShort>,
 ) -> Coverage {
     let from_kernel = record.from_kernel;
     let mut unseen = if from_kernel { outside::unseen(facts) } else { vec![ALWAYS.to_owned()] };
@@ -103,6 +104,7 @@ pub(super) fn coverage(
         unseen.push(format!("The first {delay} were not recorded (--delay)."));
     }
     unseen.extend(left_running(facts));
+    unseen.extend(cut::lines(&cut_short, processes));
     if facts.other_users > 0 && !from_kernel {
         let text = "Processes that ran as another user, whose programs cannot open the record";
         unseen.push(format!("{text}: {}.", facts.other_users));
@@ -136,6 +138,7 @@ pub(super) fn coverage(
         nothing_seen,
         not_recording,
         still_running: facts.still_running.clone(),
+        cut_short,
         symbols_mismatch: gaps.symbols_mismatch,
         degraded,
         futex_share_unaccounted: share,

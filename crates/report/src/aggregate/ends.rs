@@ -8,7 +8,7 @@
 //! `tests/programs`: `ends.c`, `shared_ends.c`; `crates/report/tests/ends.rs`.
 
 use super::threads;
-use crate::facts::Facts;
+use crate::facts::{Facts, ProcessEnd};
 use crate::run::Unfinished;
 use uncontended_trace::layout::Unit;
 use uncontended_trace::reader::{CellAt, LockRecord, ProcessRecord, Record, ThreadRecord};
@@ -30,12 +30,14 @@ fn end(record: &Record<'_>, image: &ProcessRecord, facts: &Facts) -> u64 {
     let executed = record.processes.iter().chain(&record.announced);
     let executed = executed.filter(|other| other.pid == image.pid).map(|other| other.start_ticks);
     let ended = facts.ends.iter().filter(|end| end.pid == image.pid);
-    let ended = ended.map(|end| {
-        let ticks = (end.ended_ns as f64 / record.tick_ns) as u64;
-        record.start_ticks.saturating_add(ticks)
-    });
+    let ended = ended.map(|end| ticks(record, end));
     let alive = last_seen(image);
     executed.chain(ended).filter(|&end| end > alive).min().unwrap_or(0)
+}
+
+/// When a process was seen to have ended, in ticks.
+pub(super) fn ticks(record: &Record<'_>, end: &ProcessEnd) -> u64 {
+    record.start_ticks.saturating_add((end.ended_ns as f64 / record.tick_ns) as u64)
 }
 
 /// The last time at which the record shows that `image` had not ended.

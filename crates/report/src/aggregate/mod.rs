@@ -9,6 +9,7 @@ mod blame;
 mod chains;
 mod classify;
 mod coverage;
+mod cut;
 mod deadlocks;
 mod distribution;
 mod ends;
@@ -151,7 +152,8 @@ pub fn report(
     let lock_order = record.lock_order.then(|| order::joined(orders.into_iter().rev(), &processes));
     processes.extend(threads::unobserved(&facts, &told));
     let gaps = Gaps { symbols_mismatch: symbols.mismatches(), ..gaps(&record) };
-    let coverage = coverage::coverage(&facts, &record, &processes, gaps);
+    let cut_short = cut::short(&record, &facts, &processes, &units);
+    let coverage = coverage::coverage(&facts, &record, &processes, gaps, cut_short);
     let mut report = RunReport {
         schema: SCHEMA.into(),
         command: facts.command,
@@ -216,7 +218,7 @@ fn parts(
     let logs = Logs::new(record, image, &rows.units);
     once::count_contended(&mut rows, image, &logs);
     herd::add(record, image, &logs, &mut rows);
-    left::add(record, image, &logs, &mut rows);
+    left::add((record, image), joined, &logs, &mut rows);
     let meanwhile = Meanwhile::new(image, &logs, &rows);
     let passes = passes::passes(image, &logs, &rows);
     let delays = chains::follow((record, image), (&meanwhile, &passes), &mut rows, sites, stacks);

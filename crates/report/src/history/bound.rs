@@ -100,6 +100,7 @@ fn lists(report: &RunReport, keep: usize) -> RunReport {
     coverage.not_recording.truncate(keep);
     coverage.futex_sites.truncate(keep);
     coverage.still_running.truncate(keep);
+    coverage.cut_short.truncate(keep);
     coverage.symbols_mismatch.truncate(keep);
     let mut lock_order = report.lock_order.clone();
     lock_order.iter_mut().for_each(|order| order.inversions.truncate(keep));

@@ -19,6 +19,10 @@ pub struct Coverage {
     /// Processes that outlived the program; the report has what they did up to its end.
     #[serde(default)]
     pub still_running: Vec<StillRunning>,
+    /// Processes that ended before the program, by a signal or in a way that is not known; and the program itself, if
+    /// a signal ended it while it held locks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_short: Vec<CutShort>,
     /// Modules of which other files are in place, or none, so that their functions have no names.
     #[serde(default)]
     pub symbols_mismatch: Vec<SymbolsMismatch>,
@@ -50,6 +54,31 @@ pub struct StillRunning {
     pub pid: u32,
     /// Its arguments.
     pub command: Vec<String>,
+}
+
+/// A process that did not end itself, as far as is known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutShort {
+    /// Its process id.
+    pub pid: u32,
+    /// Its arguments.
+    pub command: Vec<String>,
+    /// When it was first seen to have ended, from the start of the run.
+    pub ended_ns: u64,
+    /// The signal that ended it; null if it is not known what did.
+    pub signal: Option<i32>,
+    /// The locks that its threads held then, as far as is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<HeldThen>,
+}
+
+/// A lock that a thread held when its process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldThen {
+    /// The thread.
+    pub tid: u32,
+    /// The lock's `id`.
+    pub lock: u64,
 }
 
 /// A module whose file is not the one that ran.

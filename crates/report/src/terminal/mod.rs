@@ -164,7 +164,8 @@ fn attached_to(attached: &AttachedTo) -> String {
     format!("attached to {}", pids.join(", "))
 }
 
-fn signal_name(signal: i32) -> String {
+/// `SIGKILL`.
+pub(crate) fn signal_name(signal: i32) -> String {
     const NAMES: [&str; 15] = [
         "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2",
         "PIPE", "ALRM", "TERM",

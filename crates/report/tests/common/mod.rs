@@ -32,6 +32,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
             nothing_seen: None,
             not_recording: vec![],
             still_running: vec![],
+            cut_short: vec![],
             symbols_mismatch: vec![],
             degraded: None,
             futex_share_unaccounted: None,
