@@ -27,7 +27,7 @@ use uncontended_report::facts::{ModuleNames, NamedFrame};
 use uncontended_report::run::{Frame, SymbolsMismatch};
 use uncontended_trace::reader::ModuleRecord;
 use variables::Variables;
-use wanted::Wanted;
+use wanted::{Kept, Wanted};
 
 /// Looks up addresses in the files that they belong to.
 #[derive(Default)]
@@ -36,6 +36,8 @@ pub(crate) struct ElfSymbols {
     files: HashMap<Wanted, Rc<Result<Source, String>>>,
     frames: HashMap<(Wanted, u64), Vec<Frame>>,
     kept: HashMap<Wanted, HashMap<u64, Vec<NamedFrame>>>,
+    /// The variables at addresses: those that a trace kept, and those that were looked up.
+    at_variables: HashMap<(Wanted, u64), String>,
     mismatches: BTreeSet<SymbolsMismatch>,
     segments: HashMap<String, Vec<Segment>>,
     code: HashMap<Wanted, Option<Code>>,
@@ -76,9 +78,16 @@ impl Symbols for ElfSymbols {
     }
 
     fn variable(&mut self, module: &ModuleRecord, address: u64) -> Option<String> {
-        let wanted = Wanted::of(module);
-        let variables = self.variables.entry(wanted);
-        variables.or_insert_with_key(Variables::of).at(address)
+        let key = (Wanted::of(module), address);
+        if let Some(known) = self.at_variables.get(&key) {
+            return Some(known.clone());
+        }
+        if !self.variables.contains_key(&key.0) {
+            self.variables.insert(key.0.clone(), Variables::of(&key.0, &self.places));
+        }
+        let found = self.variables.get(&key.0)?.at(address)?;
+        self.at_variables.insert(key, found.clone());
+        Some(found)
     }
 
     fn called(&mut self, module: &str, program: &str) -> Option<String> {
@@ -103,8 +112,11 @@ impl ElfSymbols {
     /// Names addresses by what a trace kept.
     pub(crate) fn with_names(mut self, names: &[ModuleNames]) -> Self {
         for module in names {
-            let kept = self.kept.entry(Wanted::of_names(module)).or_default();
-            kept.extend(module.frames.iter().cloned());
+            let wanted = Wanted::of_names(module);
+            let variables = module.variables.iter();
+            let variables = variables.map(|(at, name)| ((wanted.clone(), *at), name.clone()));
+            self.at_variables.extend(variables);
+            self.kept.entry(wanted).or_default().extend(module.frames.iter().cloned());
         }
         self
     }
@@ -121,7 +133,7 @@ impl ElfSymbols {
         let has_name = |frame: &Frame| frame.function.is_some() || frame.file.is_some();
         self.frames.retain(|_, frames| frames.iter().any(has_name));
         self.mismatches.clear();
-        let mut names: HashMap<&Wanted, Vec<_>> = HashMap::new();
+        let mut names: HashMap<&Wanted, Kept> = HashMap::new();
         for ((wanted, address), frames) in &self.frames {
             let named = |frame: &Frame| NamedFrame {
                 function: frame.function.clone(),
@@ -129,11 +141,15 @@ impl ElfSymbols {
                 line: frame.line,
             };
             let frames = frames.iter().map(named).collect();
-            names.entry(wanted).or_default().push((*address, frames));
+            names.entry(wanted).or_default().0.push((*address, frames));
         }
-        let kept = names.into_iter().map(|(wanted, mut frames)| {
-            frames.sort_by_key(|&(address, _)| address);
-            wanted.kept(frames)
+        for ((wanted, address), variable) in &self.at_variables {
+            names.entry(wanted).or_default().1.push((*address, variable.clone()));
+        }
+        let kept = names.into_iter().map(|(wanted, mut names)| {
+            names.0.sort_by_key(|&(address, _)| address);
+            names.1.sort_unstable();
+            wanted.kept(names)
         });
         let mut kept: Vec<ModuleNames> = kept.collect();
         kept.sort_by(|a, b| {

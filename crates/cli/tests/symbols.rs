@@ -111,10 +111,19 @@ fn is_named(report: &Value, names: [&str; 2]) -> bool {
     names.iter().all(|&name| all.contains(name))
 }
 
+/// The variables that its mutexes are.
+fn variables(report: &Value) -> Vec<&str> {
+    let processes = report["processes"].as_array().unwrap().iter();
+    let locks = processes.flat_map(|process| process["locks"].as_array().unwrap());
+    let mutexes = locks.filter(|lock| lock["kind"] == "mutex");
+    mutexes.filter_map(|lock| lock["variable"].as_str()).collect()
+}
+
 /// It has the names of what ran, and says nothing about them.
 fn assert_named(report: &Value) {
     let mismatches = &report["coverage"]["symbols_mismatch"];
     assert!(is_named(report, OWN), "{:?} {mismatches:#}", functions(&report["processes"]));
+    assert_eq!(variables(report), ["lock"], "{:#}", report["processes"][0]["locks"]);
     assert_eq!(mismatches.as_array().unwrap().len(), 0, "{mismatches:#}");
 }
 

@@ -53,6 +53,9 @@ pub struct Facts {
     pub cpus: Option<u32>,
     /// Added cost of one observed uncontended lock and unlock.
     pub cost_ns_per_pair: Option<f64>,
+    /// The CPU time of the program and of the children that it waited for, once it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<u64>,
     /// Why the program could not be observed, if its file shows that.
     pub unobserved: Option<String>,
     /// Whether it uses an OpenMP runtime whose waits only the kernel sees, and that did not watch.
@@ -86,6 +89,9 @@ pub struct ModuleNames {
     pub file: Option<[u64; 3]>,
     /// The frames at each address, innermost first.
     pub frames: Vec<(u64, Vec<NamedFrame>)>,
+    /// The variables in which locks are, by the addresses of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<(u64, String)>,
 }
 
 /// A frame without its place.

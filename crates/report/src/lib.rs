@@ -3,6 +3,7 @@
 
 pub mod aggregate;
 mod code;
+mod cost;
 mod deadlocks;
 pub mod facts;
 pub mod findings;

@@ -505,6 +505,12 @@ pub struct Frame {
 pub struct Observer {
     /// Added cost of one uncontended lock and unlock, measured on this machine at the start.
     pub cost_ns_per_pair: Option<f64>,
+    /// That cost for each time that a lock was taken, summed over all threads: an estimate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_ns: Option<u64>,
+    /// What that is of the CPU time of all threads (0 to 1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_share: Option<f64>,
     /// Events dropped because there was no memory for them.
     pub records_dropped: u64,
     /// The most locks that one thread took, of those with rows of their own.

@@ -85,6 +85,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
         signal: exit.signal,
         ended_by_limit: plan.limit.is_some() && schedule.end.is_none(),
         wall_ns,
+        cpu_ns: Some(nanoseconds(exit.user + exit.system)),
         still_running: threads.still_running(pid),
         load: schedule.load.as_ref().and_then(Load::facts),
         ..run.facts(&threads, &mut watches, &mut symbols, seen.as_ref())

@@ -63,8 +63,7 @@ impl Places {
         if wanted.is_any() {
             return Err(reason); // Elsewhere, only what is known to be it will do.
         }
-        let held = self.held.iter().map(|file| format!("/proc/self/fd/{}", file.as_raw_fd()));
-        let mut others = held.map(PathBuf::from).chain(self.moved(own));
+        let mut others = self.held_files().chain(self.moved(own));
         let found = others.find_map(|path| self.open_if(wanted, &path, own).ok());
         let by_id = || self.by_id(wanted.build_id()?);
         let found =
@@ -76,6 +75,27 @@ impl Places {
     fn moved(&self, own: &Path) -> impl Iterator<Item = PathBuf> {
         let name = own.file_name().unwrap_or_default();
         self.roots.iter().flat_map(move |root| [root.join(relative(own)), root.join(name)])
+    }
+
+    /// What one of the files of a module tells, that with its own path first; none if no file is it, or none tells.
+    pub(super) fn in_any<T>(
+        &self,
+        wanted: &Wanted,
+        read: impl Fn(&object::File<'_, &ReadCache<File>>) -> Option<T>,
+    ) -> Option<T> {
+        let own = Path::new(wanted.path());
+        let is_elsewhere = !wanted.is_any();
+        let by_id = wanted.build_id().and_then(|id| self.by_id(id));
+        let others = self.held_files().chain(self.moved(own)).chain(by_id);
+        let others = others.filter(|_| is_elsewhere);
+        let mut paths = std::iter::once(own.to_owned()).chain(others);
+        paths.find_map(|path| in_file(wanted, &path, &read))
+    }
+
+    /// The files that are held open.
+    fn held_files(&self) -> impl Iterator<Item = PathBuf> {
+        let held = self.held.iter().map(|file| format!("/proc/self/fd/{}", file.as_raw_fd()));
+        held.map(PathBuf::from)
     }
 
     /// The names in the file at `path`, and in what belongs to it, if it is the one wanted, which was at `own`.
@@ -193,7 +213,16 @@ pub(super) fn in_own_file<T>(
     wanted: &Wanted,
     read: impl FnOnce(&object::File<'_, &ReadCache<File>>) -> Option<T>,
 ) -> Option<T> {
-    let (file, facts) = regular(Path::new(wanted.path())).ok()?;
+    in_file(wanted, Path::new(wanted.path()), read)
+}
+
+/// Reads from the file at `path`, if that is the one wanted.
+fn in_file<T>(
+    wanted: &Wanted,
+    path: &Path,
+    read: impl FnOnce(&object::File<'_, &ReadCache<File>>) -> Option<T>,
+) -> Option<T> {
+    let (file, facts) = regular(path).ok()?;
     let cache = ReadCache::new(file);
     let module = object::File::parse(&cache).ok()?;
     if wanted.differs(&module, &facts).is_some() {

@@ -4,7 +4,7 @@
 //! A word in a table of C++'s standard library has no name: atomics, barriers and latches anywhere wait for its words,
 //! and which one it was for is not known.
 
-use super::find;
+use super::find::{self, Places};
 use super::wanted::Wanted;
 use object::read::{Object, ObjectSymbol, SymbolKind};
 
@@ -13,21 +13,29 @@ use object::read::{Object, ObjectSymbol, SymbolKind};
 pub(super) struct Variables(Vec<(u64, u64, String)>);
 
 impl Variables {
-    /// Those that the module's own file names; none if it is gone or another.
-    pub(super) fn of(wanted: &Wanted) -> Self {
-        let all = find::in_own_file(wanted, |module| {
-            let variables = module.symbols().chain(module.dynamic_symbols()).filter(|symbol| {
-                symbol.is_definition() && symbol.kind() == SymbolKind::Data && symbol.size() > 0
-            });
-            let named = |symbol: object::Symbol<'_, '_, _>| {
-                Some((symbol.address(), symbol.size(), symbol.name().ok()?.to_owned()))
-            };
-            let mut all: Vec<_> = variables.filter_map(named).collect();
-            all.sort_unstable();
-            all.dedup_by_key(|&mut (address, ..)| address);
-            Some(all)
+    /// Those that a file of the module names, with all its symbols if there is one; none if all are gone or others.
+    pub(super) fn of(wanted: &Wanted, places: &Places) -> Self {
+        let all = |is_whole: bool| {
+            places.in_any(wanted, |module| {
+                let has_all = module.symbols().next().is_some();
+                (has_all || !is_whole).then(|| Variables::named(module))
+            })
+        };
+        all(true).or_else(|| all(false)).unwrap_or_default()
+    }
+
+    /// Those that the file `module` names.
+    fn named<'d>(module: &impl Object<'d>) -> Self {
+        let variables = module.symbols().chain(module.dynamic_symbols()).filter(|symbol| {
+            symbol.is_definition() && symbol.kind() == SymbolKind::Data && symbol.size() > 0
         });
-        Variables(all.unwrap_or_default())
+        let named = variables.filter_map(|symbol| {
+            Some((symbol.address(), symbol.size(), symbol.name().ok()?.to_owned()))
+        });
+        let mut all: Vec<_> = named.collect();
+        all.sort_unstable();
+        all.dedup_by_key(|&mut (address, ..)| address);
+        Variables(all)
     }
 
     /// The variable that `address` is in, and how far from its beginning.
@@ -89,6 +97,6 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_program_has_none() {
-        assert_eq!(Variables::of(&Wanted::any("/etc/passwd")).at(0), None);
+        assert_eq!(Variables::of(&Wanted::any("/etc/passwd"), &Places::new(&[])).at(0), None);
     }
 }

@@ -8,6 +8,9 @@ use uncontended_report::facts::{ModuleNames, NamedFrame};
 use uncontended_report::run::SymbolsMismatch;
 use uncontended_trace::reader::{FileRecord, ModuleRecord};
 
+/// What a trace keeps of a module: the frames at addresses, and the variables.
+pub(super) type Kept = (Vec<(u64, Vec<NamedFrame>)>, Vec<(u64, String)>);
+
 /// A module as a process had it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Wanted {
@@ -37,9 +40,9 @@ impl Wanted {
     }
 
     /// These names of it, for a trace.
-    pub(super) fn kept(&self, frames: Vec<(u64, Vec<NamedFrame>)>) -> ModuleNames {
+    pub(super) fn kept(&self, (frames, variables): Kept) -> ModuleNames {
         let file = self.file.map(|file| [file.bytes, file.modified_ns, file.inode]);
-        ModuleNames { module: self.path.clone(), build_id: self.hex(), file, frames }
+        ModuleNames { module: self.path.clone(), build_id: self.hex(), file, frames, variables }
     }
 
     /// Whatever is in that file.

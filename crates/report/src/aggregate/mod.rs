@@ -8,6 +8,7 @@ mod begun;
 mod blame;
 mod chains;
 mod classify;
+mod cost;
 mod coverage;
 mod cut;
 mod deadlocks;
@@ -56,7 +57,7 @@ use crate::facts::{Facts, SeenFacts};
 use crate::findings;
 use crate::run::{
     AttachedTo, Blamed, BlamedKind, CULPRITS, Clock, Deadlock, Frame, Holds, IdleCause, Kind, Lock,
-    LockOrder, Observer, Process, RankedBy, RunReport, SCHEMA, Source, SymbolsMismatch,
+    LockOrder, Process, RankedBy, RunReport, SCHEMA, Source, SymbolsMismatch,
 };
 use blame::Sites;
 use coverage::Gaps;
@@ -154,6 +155,7 @@ pub fn report(
     let gaps = Gaps { symbols_mismatch: symbols.mismatches(), ..gaps(&record) };
     let cut_short = cut::short(&record, &facts, &processes, &units);
     let coverage = coverage::coverage(&facts, &record, &processes, gaps, cut_short);
+    let observer = cost::observer(&record, &facts, &processes);
     let mut report = RunReport {
         schema: SCHEMA.into(),
         command: facts.command,
@@ -169,7 +171,7 @@ pub fn report(
         clock: clock(&record),
         processes,
         coverage,
-        observer: observer(&record, facts.cost_ns_per_pair),
+        observer,
         findings: Vec::new(),
         culprits: Vec::new(),
         ranked_by: RankedBy::Wait,
@@ -241,13 +243,6 @@ fn parts(
     let ended_ns = ends::before_the_run(record, image, facts);
     let process = Process { pid, command, locks, threads, joins, hung, ended_ns };
     Parts { process, units, path, followed, deadlocks, order, contended }
-}
-
-fn observer(record: &Record<'_>, cost_ns_per_pair: Option<f64>) -> Observer {
-    let records_dropped = sum([record.dropped_room, record.dropped_busy]);
-    let threads = record.processes.iter().flat_map(|process| &process.threads);
-    let most_locks = threads.map(|thread| thread.cells.len() as u64).max().unwrap_or(0);
-    Observer { cost_ns_per_pair, records_dropped, most_locks }
 }
 
 fn holds(record: &Record<'_>) -> Option<Holds> {

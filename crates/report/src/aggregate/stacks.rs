@@ -91,13 +91,7 @@ impl<'a> Stacks<'a> {
         let image = self.image;
         let modules =
             self.modules.entry(std::ptr::from_ref(image)).or_insert_with(|| by_start(image));
-        // Some loaders tell where its code ends, but not its variables, which have sizes of their own.
-        let behind = modules.partition_point(|module| module.start <= address);
-        let module = modules[behind.checked_sub(1)?];
-        if replaced(image).contains(module.path.as_str()) {
-            return None;
-        }
-        self.symbols.variable(module, address.wrapping_sub(module.bias))
+        variable((image, modules), self.symbols, address)
     }
 
     /// The frames at an address of `image`, innermost first: a function and what is inlined in it.
@@ -209,7 +203,8 @@ fn name(modules: &[&ModuleRecord], symbols: &mut dyn Symbols, address: u64) -> V
     }
 }
 
-/// Names the addresses of all stacks in a record, each once, but at most `most`: before its modules' files change.
+/// Names the addresses of all stacks in a record, each once, but at most `most`, and the variables of as many locks:
+/// before its modules' files change.
 ///
 /// # Errors
 /// If the bytes are not a record of this version.
@@ -223,8 +218,26 @@ pub fn name_all(record: &[u8], symbols: &mut dyn Symbols, most: usize) -> Result
             name(&modules, symbols, address);
         }
         left = left.saturating_sub(addresses.len());
+        for lock in image.locks.iter().take(most) {
+            variable((image, &modules), symbols, lock.address);
+        }
     }
     Ok(())
+}
+
+/// The variable at an address of an image that has these modules.
+fn variable(
+    (image, modules): (&ProcessRecord, &[&ModuleRecord]),
+    symbols: &mut dyn Symbols,
+    address: u64,
+) -> Option<String> {
+    // Some loaders tell where its code ends, but not its variables, which have sizes of their own.
+    let behind = modules.partition_point(|module| module.start <= address);
+    let module = modules[behind.checked_sub(1)?];
+    if replaced(image).contains(module.path.as_str()) {
+        return None;
+    }
+    symbols.variable(module, address.wrapping_sub(module.bias))
 }
 
 fn by_start(image: &ProcessRecord) -> Vec<&ModuleRecord> {

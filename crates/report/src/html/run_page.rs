@@ -1,6 +1,7 @@
 //! The page of a run.
 
 use super::{Page, flame, list, sections, stacks, timeline};
+use crate::cost::warning;
 use crate::deadlocks::{remark, title};
 use crate::findings::{none, tried_by};
 use crate::hangs;
@@ -32,6 +33,9 @@ pub fn run_page(report: &RunReport) -> String {
     let mut page = Page::new(&command_line(&report.command), &facts);
     if let Some(summary) = summary(report) {
         page = page.lead(&format!("{summary}."));
+    }
+    if let Some(warning) = warning(report) {
+        page = page.lead(&format!("{warning}."));
     }
     let findings: Vec<String> =
         report.findings.iter().map(|finding| finding.text.clone()).collect();

@@ -29,6 +29,7 @@ pub(crate) use ranking::{long_work, mainly, then};
 pub(crate) use threads::{longest_join, own_switches};
 pub(crate) use worst::{both_ends, cause, lost, member, slept};
 
+use crate::cost;
 use crate::findings::{none, tried_by};
 use crate::inversions::seen;
 use crate::rows;
@@ -112,7 +113,9 @@ fn head(report: &RunReport, options: &Options, paint: Paint) -> String {
     let figures = wrap(&figures.join(" · "), "", options.width);
     let summary = summary(report);
     let summary = summary.map_or_else(String::new, |line| wrap(&line, "", options.width));
-    format!("{}\n{figures}{load}{summary}", paint.bold(&command))
+    let warning = cost::warning(report);
+    let warning = warning.map_or_else(String::new, |line| wrap(&line, "", options.width));
+    format!("{}\n{figures}{load}{summary}{warning}", paint.bold(&command))
 }
 
 /// How many locks there are, or match `--only`.
@@ -236,7 +239,7 @@ pub(crate) fn futex_waiting(unaccounted: f64) -> String {
 /// The cost of observing, in a sentence.
 pub(crate) fn observer(report: &RunReport) -> String {
     let from_kernel = report.source == Source::Kernel;
-    let cost = if from_kernel { KERNEL_COST.to_owned() } else { own_cost(report) };
+    let cost = if from_kernel { KERNEL_COST.to_owned() } else { cost::of_locks(report) };
     let step = figures::duration_f(report.clock.step_ns);
     let clock = format!(
         "times are from {}, which advances in steps of {step}",
@@ -273,21 +276,6 @@ fn many_locks(report: &RunReport) -> Option<String> {
 
 /// `docs/reading_a_report.md` says how it was measured.
 const KERNEL_COST: &str = "Watching adds less than a microsecond to a futex call";
-
-fn own_cost(report: &RunReport) -> String {
-    if report.coverage.processes_observed == 0 {
-        return "The observer was in no process, and added nothing".to_owned();
-    }
-    report.observer.cost_ns_per_pair.map_or_else(
-        || "The observer's cost was not measured".to_owned(),
-        |cost| {
-            format!(
-                "Observing added {} to an uncontended lock and unlock",
-                figures::duration_f(cost.max(0.0))
-            )
-        },
-    )
-}
 
 /// What a report with `--only` has no findings about.
 pub(crate) fn about(report: &RunReport) -> String {
