@@ -43,6 +43,20 @@ fn every_form_can_be_made_of_a_kept_trace() {
     let output = unc().args(["report", &trace]).output().unwrap();
     assert_eq!(status(&output), 0);
     assert!(!stdout(&output).is_empty());
+    let output = unc().args(["report", "--quiet", &trace]).output().unwrap();
+    assert_eq!((status(&output), stdout(&output)), (0, String::new()), "it is a trace");
+}
+
+/// Other tools name their output so.
+#[test]
+fn flags_of_other_tools_are_answered_with_those_that_are_meant() {
+    for words in [["report", "--output=x", "run.unc"], ["report", "-o", "x"], ["attach", "-o", "1"]]
+    {
+        let output = unc().args(words).output().unwrap();
+        let error = stderr(&output);
+        assert!(error.contains("did you mean --report FILE (text), --json FILE"), "{error}");
+        assert_ne!(status(&output), 0, "{words:?}");
+    }
 }
 
 #[test]

@@ -253,6 +253,8 @@ fn flags_that_lead_nowhere_are_refused() {
     for (flags, said, remedy) in [
         (&["--jsn", "run.json"][..], "unknown flag --jsn", "did you mean --json?"),
         (&["--evry=1s"], "unknown flag --evry=1s", "did you mean --every?"),
+        (&["--output", "x"], "unknown flag --output", "did you mean --report FILE (text), --json"),
+        (&["-o", "x"], "unknown flag -o", "did you mean --report FILE (text), --json"),
         (&["--debug-dir", "/nonexistent"], "no such folder", "name the folder"),
         (&["--every", "1s", "--quiet"], "has nowhere to report to", "name a file"),
     ] {

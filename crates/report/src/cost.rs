@@ -8,6 +8,16 @@ const MUCH: f64 = 0.25;
 /// From this share on, it is said of all locks.
 const LEAST: f64 = 0.01;
 
+/// What is said of a share that is no more than an estimate: near the whole, its digits mean nothing.
+const NEARLY_ALL: f64 = 0.9;
+
+fn of_time(share: f64) -> String {
+    match share > NEARLY_ALL {
+        true => "nearly all".to_owned(),
+        false => figures::percent(share),
+    }
+}
+
 /// The cost of one lock, and of all, if that is much; without a full stop.
 pub(crate) fn of_locks(report: &RunReport) -> String {
     let observer = &report.observer;
@@ -23,7 +33,7 @@ pub(crate) fn of_locks(report: &RunReport) -> String {
     all.map_or_else(
         || one.clone(),
         |(all, share)| {
-            let (all, share) = (figures::duration(all), figures::percent(share));
+            let (all, share) = (figures::duration(all), of_time(share));
             format!("{one}: an estimated {all} in all, {share} of the CPU time")
         },
     )
@@ -33,8 +43,8 @@ pub(crate) fn of_locks(report: &RunReport) -> String {
 pub(crate) fn warning(report: &RunReport) -> Option<String> {
     let share = report.observer.cpu_share.filter(|&share| share >= MUCH)?;
     Some(format!(
-        "Observing took an estimated {} of the CPU time: threads take locks so often that shares of waits and holds may \
+        "Observing took {} of the CPU time, by an estimate: threads take locks so often that shares of waits and holds may \
          be others without it; decide by times of the program alone (`unc compare`)",
-        figures::percent(share)
+        of_time(share)
     ))
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aggregate;
+mod called;
 mod code;
 mod cost;
 mod deadlocks;

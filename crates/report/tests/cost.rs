@@ -59,7 +59,7 @@ fn a_report_warns_of_an_observer_that_took_much_of_the_time() {
         let options = Options { width: 1000, ..Options::default() };
         [render(&report, &options), run_page(&report)]
     };
-    let warns = "Observing took an estimated ";
+    let warns = "Observing took ";
     let in_all = "to an uncontended lock and unlock: an estimated 120 ms in all, ";
     for (share, is_warned, is_said) in [
         (Some(0.71), true, true),
@@ -74,5 +74,7 @@ fn a_report_warns_of_an_observer_that_took_much_of_the_time() {
         }
     }
     let [text, _] = said(Some(0.71));
-    assert!(text.contains("Observing took an estimated 71.0 % of the CPU time"), "{text}");
+    assert!(text.contains("Observing took 71.0 % of the CPU time, by an estimate"), "{text}");
+    let [text, _] = said(Some(1.0));
+    assert!(text.contains("Observing took nearly all of the CPU time"), "{text}");
 }

@@ -4,6 +4,7 @@ mod common;
 
 use common::*;
 use uncontended_figures::text::width;
+use uncontended_report::html::run_page;
 use uncontended_report::run::*;
 use uncontended_report::terminal::{Options, render};
 use uncontended_testkit::golden;
@@ -351,4 +352,26 @@ fn locks_taken_in_two_orders_are_shown_with_both_stacks() {
     assert_eq!(report.lock_order.as_ref().unwrap().inversions.len(), 7);
     report.keep_matching("none of these");
     assert_eq!(report.lock_order.unwrap().inversions, []);
+}
+
+/// Of several processes, the title is not the first one's command.
+#[test]
+fn a_report_on_several_processes_names_all() {
+    let title = |pids: &[u32]| {
+        let mut report = run(&["/usr/bin/server", "-d"]);
+        let attached = AttachedTo { pids: pids.to_vec(), ..AttachedTo::default() };
+        report.attached = Some(attached);
+        let of = |&pid: &u32| {
+            let name = if pid < 10 { "/usr/bin/server" } else { "worker: idle" };
+            Process { command: vec![name.to_owned()], ..process(pid, vec![], vec![]) }
+        };
+        report.processes = pids.iter().filter(|&&pid| pid != 99).map(of).collect();
+        let text = render(&report, &Options::default());
+        let first = text.lines().next().unwrap().to_owned();
+        assert!(run_page(&report).contains(&format!("<h1>{first}</h1>")), "{first}");
+        first
+    };
+    assert_eq!(title(&[7]), "/usr/bin/server -d");
+    assert_eq!(title(&[7, 8, 12]), "server (7, 8), worker: idle (12)");
+    assert_eq!(title(&[7, 99]), "? (99), server (7)");
 }

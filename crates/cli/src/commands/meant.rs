@@ -18,6 +18,10 @@ pub(super) fn with_tip(
     let has_tip =
         [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::Suggested];
     let tip = match error.kind() {
+        ErrorKind::UnknownArgument if of_report(&error, words).is_some() => {
+            error.remove(ContextKind::SuggestedArg);
+            of_report(&error, words)
+        }
         _ if has_tip.into_iter().any(|kind| error.get(kind).is_some()) => None,
         ErrorKind::InvalidSubcommand => of_command(&error, command),
         ErrorKind::UnknownArgument => of_flag(command, words),
@@ -41,6 +45,26 @@ fn of_command(error: &clap::Error, command: &clap::Command) -> Option<String> {
     }
     let is_program = typed.contains('/') && Path::new(typed).is_file();
     is_program.then(|| format!("to see where its threads wait: unc run -- {typed}"))
+}
+
+/// The flags of reports that a flag of other tools stands for.
+pub(super) fn of_other_tools(flag: &str) -> Option<&'static str> {
+    match flag {
+        "-o" | "--out" | "--output" | "--outfile" | "--output-file" | "--file" | "--log-file" => {
+            Some("--report FILE (text), --json FILE or --html FILE")
+        }
+        "-f" | "--format" | "--output-format" => Some("--json FILE, --html FILE or --folded FILE"),
+        _ => None,
+    }
+}
+
+/// For such a flag of a command that reports on a run.
+fn of_report(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
+    let command = words.first()?.to_str()?;
+    let is_report = ["attach", "report"].contains(&command);
+    let meant = of_other_tools(typed.split('=').next()?).filter(|_| is_report)?;
+    Some(format!("did you mean {meant}?"))
 }
 
 /// For a flag before the command, which takes none there: the commands that have it.

@@ -32,13 +32,16 @@ pub(crate) struct Arguments {
     /// The trace
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
+    /// Print no report
+    #[arg(long)]
+    quiet: bool,
     #[command(flatten)]
     view: ViewFlags,
 }
 
 impl Arguments {
     pub(crate) fn execute(self) -> ExitCode {
-        match write(&self.trace, &self.view.plan()) {
+        match write(&self.trace, &self.view.plan(), self.quiet) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
                 complain(&failure);
@@ -48,8 +51,8 @@ impl Arguments {
     }
 }
 
-/// Writes what `view` asks for.
-fn write(trace: &Path, view: &View) -> Result<(), Failure> {
+/// Writes what `view` asks for. The report is printed if nothing else is written, unless it is to be `quiet`.
+fn write(trace: &Path, view: &View, quiet: bool) -> Result<(), Failure> {
     let mut forms = view.open(&[], &[("TRACE", Some(trace))])?;
     let refused = |error: &dyn std::fmt::Display| unreadable(trace, error);
     let bytes = std::fs::read(trace).map_err(|error| refused(&why(&error)))?;
@@ -60,7 +63,7 @@ fn write(trace: &Path, view: &View) -> Result<(), Failure> {
     let timelines = forms.timelines(record, &facts, &mut symbols).map_err(of_record)?;
     let mut report = emit::report(record, facts, &mut symbols).map_err(of_record)?;
     view.narrow(&mut report);
-    if !view.is_written() {
+    if !view.is_written() && !quiet {
         let text = emit::text(&report, view.top, &std::io::stdout());
         files::write(Path::new("-"), text)?;
     }

@@ -1,6 +1,7 @@
 //! `unc run`: runs a program under the observer and reports where its threads waited.
 
 use super::flags::{ViewFlags, every};
+use super::meant;
 use crate::console::complain;
 use crate::run::load::LoadPlan;
 use crate::run::plan::{Plan, Refusal};
@@ -179,7 +180,8 @@ fn refuse_flag(arguments: &Arguments) -> Result<(), Refusal> {
             let known = known.get_arguments().filter_map(|argument| argument.get_long());
             let known: Vec<String> = known.map(|long| format!("--{long}")).collect();
             let typed = flag.split('=').next().unwrap_or(flag);
-            let meant = closest(typed, known.iter().map(String::as_str));
+            let near = closest(typed, known.iter().map(String::as_str)).map(str::to_owned);
+            let meant = meant::of_other_tools(typed).map(str::to_owned).or(near);
             let meant = meant.map_or_else(String::new, |meant| format!("did you mean {meant}? "));
             let remedy = format!("{meant}see `unc run --help`; the program goes after `--`");
             Err(Failure::new(format!("unknown flag {flag}"), remedy).into())

@@ -197,7 +197,13 @@ impl ThreadWatch {
 
 /// The arguments of a process.
 fn command(pid: u32) -> Vec<String> {
-    split(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default())
+    let words = split(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
+    if words.iter().any(|word| !word.is_empty()) {
+        return words;
+    }
+    // It has none: one that is about to end, or that has overwritten it.
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    vec![name.trim_end().to_owned()]
 }
 
 /// Words that each end in NUL; the last one may not.

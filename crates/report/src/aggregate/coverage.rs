@@ -3,6 +3,7 @@
 use super::scripts::scripts;
 use super::unnamed::unnamed;
 use super::{cut, once, outside, stacks, sum, threads};
+use crate::called::numbered;
 use crate::code::base;
 use crate::facts::{Facts, FutexFacts, Unrecorded};
 use crate::run::{Coverage, CutShort, Degraded, NotRecording, Process, Summed, SymbolsMismatch};
@@ -155,9 +156,7 @@ fn left_running(facts: &Facts) -> Option<String> {
     const NAMED: usize = 3;
     let count = facts.still_running.len().max(facts.left_running as usize);
     let all = facts.still_running.iter();
-    let names: Vec<String> = all
-        .map(|left| format!("{} ({})", left.command.first().map_or("?", String::as_str), left.pid))
-        .collect();
+    let names = numbered(all.map(|left| (&left.command[..], left.pid)));
     let names = some_of(&names, count, NAMED);
     let text = "Processes still running when the program ended, reported up to then";
     (count > 0).then(|| format!("{text}: {names}. Watch them with `unc attach PID`."))
@@ -373,8 +372,8 @@ fn not_recording_lines(programs: &[NotRecording]) -> Vec<String> {
     const NAMED: usize = 3;
     let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for program in programs {
-        let name = program.command.first().map_or("?", |name| name.as_str());
-        by_reason.entry(&program.reason).or_default().push(format!("{name} ({})", program.pid));
+        let name = numbered(std::iter::once((&program.command[..], program.pid)));
+        by_reason.entry(&program.reason).or_default().extend(name);
     }
     let line = |(reason, names): (&str, Vec<String>)| {
         let names = some_of(&names, names.len(), NAMED);

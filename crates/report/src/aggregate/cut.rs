@@ -8,15 +8,14 @@
 //! `tests/programs`: `shared_killed.c`; `crates/report/tests/ends.rs`.
 
 use super::threads;
+use crate::called::program;
 use crate::deadlocks::named;
 use crate::facts::{EndedBy, Facts};
 use crate::rows::called;
 use crate::run::{CutShort, HeldThen, Lock, Process};
 use crate::terminal::{several, signal_name};
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
 use uncontended_figures::duration;
-use uncontended_figures::text::clean;
 use uncontended_trace::layout::kind;
 use uncontended_trace::reader::{ProcessRecord, Record};
 
@@ -105,10 +104,11 @@ pub(super) fn lines(cut: &[CutShort], processes: &[Process]) -> Vec<String> {
 }
 
 fn one(cut: &CutShort, processes: &[Process]) -> String {
-    let name = cut.command.first().map(|path| Path::new(path).file_name().unwrap_or_default());
-    let name = name.map(|name| clean(&name.to_string_lossy())).filter(|name| !name.is_empty());
-    let name = name.map_or_else(String::new, |name| format!(" ({name})"));
-    let process = format!("process {}{name} at {}", cut.pid, duration(cut.ended_ns));
+    let process = match &program(&cut.command)[..] {
+        "?" => format!("process {}", cut.pid),
+        name => format!("{name} ({})", cut.pid),
+    };
+    let process = format!("{process} at {}", duration(cut.ended_ns));
     if cut.held.is_empty() {
         return process;
     }

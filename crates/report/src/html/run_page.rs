@@ -1,6 +1,7 @@
 //! The page of a run.
 
 use super::{Page, flame, list, sections, stacks, timeline};
+use crate::called::title as title_of_run;
 use crate::cost::warning;
 use crate::deadlocks::{remark, title};
 use crate::findings::{none, tried_by};
@@ -11,8 +12,8 @@ use crate::run::RunReport;
 use crate::spans::{remark as remark_of, title as title_of};
 use crate::summary::summary;
 use crate::terminal::{
-    about, command_line, ended, futex_waiting, load, matching, negligible, notes, observer, ranked,
-    several, unranked,
+    about, ended, futex_waiting, load, matching, negligible, notes, observer, ranked, several,
+    unranked,
 };
 use maud::{Markup, html};
 use uncontended_figures as figures;
@@ -30,7 +31,7 @@ pub fn run_page(report: &RunReport) -> String {
     ];
     facts.extend(load(report));
     let rows = rows::rows(report);
-    let mut page = Page::new(&command_line(&report.command), &facts);
+    let mut page = Page::new(&title_of_run(report), &facts);
     if let Some(summary) = summary(report) {
         page = page.lead(&format!("{summary}."));
     }

@@ -29,6 +29,7 @@ pub(crate) use ranking::{long_work, mainly, then};
 pub(crate) use threads::{longest_join, own_switches};
 pub(crate) use worst::{both_ends, cause, lost, member, slept};
 
+use crate::called;
 use crate::cost;
 use crate::findings::{none, tried_by};
 use crate::inversions::seen;
@@ -108,7 +109,7 @@ fn head(report: &RunReport, options: &Options, paint: Paint) -> String {
         several(threads, "thread", "threads"),
         matching(report),
     ];
-    let command = fit(&command_line(&report.command), options.width);
+    let command = fit(&called::title(report), options.width);
     let load = load(report).map_or_else(String::new, |load| wrap(&load, "", options.width));
     let figures = wrap(&figures.join(" · "), "", options.width);
     let summary = summary(report);
