@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
         expect("mutex", shared, "timed_out.count = 1");
         expect("mutex", shared, "left.wait_ns >= %lld", WAIT_MS * MS * 9 / 10);
     }
-    printf("killed %d\n", (int)pid);
+    expect("mutex", shared, "acquisitions = %d", is_shared ? 2 : 1);
     nap_ms(100);
     return 0;
 }

@@ -374,7 +374,10 @@ fn a_packed_symbol_table_is_read() {
         tool(&folder, &["xz", "-fk", "--check", check, &mini]);
         let packed = folder.file("packed");
         tool(&folder, &["objcopy", "--add-section", ".gnu_debugdata=mini.xz", &program, &packed]);
-        assert_named(&run(&folder, &[], &[&packed]));
+        assert!(
+            is_named(&run(&folder, &[], &[&packed]), OWN),
+            "it has functions, and no variables"
+        );
     }
     std::fs::write(folder.file("mini.xz"), "no xz").unwrap();
     tool(&folder, &["objcopy", "--add-section", ".gnu_debugdata=mini.xz", &program]);

@@ -10,7 +10,7 @@ use uncontended_figures::text::{clean, some_of};
 pub(crate) fn program(command: &[String]) -> String {
     let first = command.first().map_or("", String::as_str);
     let path = first.split(" -").next().unwrap_or(first);
-    // A title such as `sshd: root@pts/0` is no path.
+    // A title such as `sshd: root@pts/0` is not a path.
     let name = if path.contains(": ") { path } else { path.rsplit('/').next().unwrap_or(path) };
     let name = clean(name.trim());
     if name.is_empty() { "?".to_owned() } else { name }

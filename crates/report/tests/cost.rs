@@ -1,7 +1,6 @@
 //! What observing cost: of all locks, and when a report warns of it.
 
 mod common;
-#[allow(dead_code, reason = "a test of this file uses some of it")]
 mod written;
 
 use common::*;
@@ -38,7 +37,7 @@ fn all_locks_cost_what_each_does() {
     };
     let two = [kind::MUTEX, kind::SPIN];
     assert_eq!(of(&two, ran(80 * MS)), (Some(20 * MS), Some(0.25)));
-    // A signal of a condition is no lock.
+    // A signal of a condition is not a lock.
     assert_eq!(of(&[kind::MUTEX, kind::CONDITION], ran(80 * MS)), (Some(10 * MS), Some(0.125)));
     // What its threads were not seen to do, its parent knows.
     let whole = Facts { cpu_ns: Some(200 * MS), ..ran(80 * MS) };

@@ -1,7 +1,6 @@
 //! A report on a program that still runs says nothing of an end.
 
 mod common;
-#[allow(dead_code, reason = "a test of this file uses some of it")]
 mod written;
 
 use common::*;

@@ -28,7 +28,7 @@ use uncontended_attach::Seen;
 use uncontended_decide::Failure;
 use uncontended_report::facts::{Facts, SeenFacts};
 use uncontended_sys::affinity;
-use uncontended_sys::process::{self, Child, Image};
+use uncontended_sys::process::{self, Child, Exit, Image};
 use uncontended_sys::signals::Signals;
 
 /// Runs the program, writes the reports and returns the exit status of `unc`.
@@ -81,14 +81,11 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     threads.look_for_heirs(&record);
     symbols.hold(threads.programs());
     let facts = Facts {
-        exit_status: i32::from(ended),
-        signal: exit.signal,
         ended_by_limit: plan.limit.is_some() && schedule.end.is_none(),
         wall_ns,
-        cpu_ns: Some(nanoseconds(exit.user + exit.system)),
         still_running: threads.still_running(pid),
         load: schedule.load.as_ref().and_then(Load::facts),
-        ..run.facts(&threads, &mut watches, &mut symbols, seen.as_ref())
+        ..of_exit(&exit, run.facts(&threads, &mut watches, &mut symbols, seen.as_ref()))
     };
     let written = match plan.wants_report() {
         true => bytes(&record, seen)
@@ -100,6 +97,16 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let (status, failure) = ending(ended, schedule.load.as_ref());
     [failure, written.as_ref().err()].into_iter().flatten().for_each(complain);
     Ok(if status == 0 && written.is_err() { 125 } else { status })
+}
+
+/// The facts with how the program ended.
+fn of_exit(exit: &Exit, facts: Facts) -> Facts {
+    Facts {
+        exit_status: i32::from(status(exit.code, exit.signal)),
+        signal: exit.signal,
+        cpu_ns: Some(nanoseconds(exit.user + exit.system)),
+        ..facts
+    }
 }
 
 /// The program's file.

@@ -92,6 +92,18 @@ impl Places {
         paths.find_map(|path| in_file(wanted, &path, &read))
     }
 
+    /// What the file with the debug information of a module tells, if its own file is still there.
+    pub(super) fn in_apart<T>(
+        &self,
+        wanted: &Wanted,
+        read: impl FnOnce(&object::File<'_, &ReadCache<File>>) -> Option<T>,
+    ) -> Option<T> {
+        let own = Path::new(wanted.path());
+        let path = in_file(wanted, own, |object| self.debug_file(own, object))?;
+        let cache = ReadCache::new(regular(&path).ok()?.0);
+        read(&object::File::parse(&cache).ok()?)
+    }
+
     /// The files that are held open.
     fn held_files(&self) -> impl Iterator<Item = PathBuf> {
         let held = self.held.iter().map(|file| format!("/proc/self/fd/{}", file.as_raw_fd()));

@@ -21,7 +21,8 @@ impl Variables {
                 (has_all || !is_whole).then(|| Variables::named(module))
             })
         };
-        all(true).or_else(|| all(false)).unwrap_or_default()
+        let apart = || places.in_apart(wanted, |module| Some(Variables::named(module)));
+        all(true).or_else(apart).or_else(|| all(false)).unwrap_or_default()
     }
 
     /// Those that the file `module` names.

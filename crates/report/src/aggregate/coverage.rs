@@ -6,7 +6,7 @@ use super::{cut, once, outside, stacks, sum, threads};
 use crate::called::numbered;
 use crate::code::base;
 use crate::facts::{Facts, FutexFacts, Unrecorded};
-use crate::run::{Coverage, CutShort, Degraded, NotRecording, Process, Summed, SymbolsMismatch};
+use crate::run::{Coverage, Degraded, NotRecording, Process, Summed, SymbolsMismatch};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use uncontended_figures::text::{clean, some_of};
@@ -89,13 +89,12 @@ fn lacking(gaps: &Gaps, from_kernel: bool) -> Vec<String> {
     unseen
 }
 
-/// The coverage of a run.
+/// The coverage of a run, the rows of whose processes have these units.
 pub(super) fn coverage(
     facts: &Facts,
     record: &Record<'_>,
-    processes: &[Process],
+    (processes, units): (&[Process], &[Vec<u32>]),
     gaps: Gaps,
-    cut_short: Vec<CutShort>,
 ) -> Coverage {
     let from_kernel = record.from_kernel;
     let mut unseen = if from_kernel { outside::unseen(facts) } else { vec![ALWAYS.to_owned()] };
@@ -105,6 +104,7 @@ pub(super) fn coverage(
         unseen.push(format!("The first {delay} were not recorded (--delay)."));
     }
     unseen.extend(left_running(facts));
+    let cut_short = cut::short(record, facts, processes, units);
     unseen.extend(cut::lines(&cut_short, processes));
     if facts.other_users > 0 && !from_kernel {
         let text = "Processes that ran as another user, whose programs cannot open the record";
@@ -396,6 +396,15 @@ fn not_loaded(own: Option<&NotRecording>, so_far: bool) -> String {
     format!("Nothing was seen: {}.", own.map_or(usual, |own| &own.reason))
 }
 
+fn too_late(facts: &Facts) -> String {
+    let delay = given(facts.delay_ns as f64, Dimension::Time);
+    let wall = duration(facts.wall_ns);
+    let until = if facts.so_far { "has run for" } else { "ended after" };
+    format!(
+        "Nothing was recorded: the program {until} {wall}, before recording began (--delay {delay})."
+    )
+}
+
 fn nothing_seen(
     facts: &Facts,
     processes: &[Process],
@@ -424,12 +433,7 @@ fn nothing_seen(
         return Some(not_loaded(own, facts.so_far));
     }
     if is_too_late(facts) {
-        let delay = given(facts.delay_ns as f64, Dimension::Time);
-        let wall = duration(facts.wall_ns);
-        let until = if facts.so_far { "has run for" } else { "ended after" };
-        return Some(format!(
-            "Nothing was recorded: the program {until} {wall}, before recording began (--delay {delay})."
-        ));
+        return Some(too_late(facts));
     }
     if let Some(other) = own {
         let name = other.command.first().map_or("another one", String::as_str);

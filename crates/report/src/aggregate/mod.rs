@@ -153,8 +153,7 @@ pub fn report(
     let lock_order = record.lock_order.then(|| order::joined(orders.into_iter().rev(), &processes));
     processes.extend(threads::unobserved(&facts, &told));
     let gaps = Gaps { symbols_mismatch: symbols.mismatches(), ..gaps(&record) };
-    let cut_short = cut::short(&record, &facts, &processes, &units);
-    let coverage = coverage::coverage(&facts, &record, &processes, gaps, cut_short);
+    let coverage = coverage::coverage(&facts, &record, (&processes, &units), gaps);
     let observer = cost::observer(&record, &facts, &processes);
     let mut report = RunReport {
         schema: SCHEMA.into(),
@@ -185,8 +184,7 @@ pub fn report(
     report.culprits = blame::culprits(&report.processes, followed);
     paths.reverse();
     rank(&mut report, &paths, facts.pid);
-    let announced = spans::announced(&record);
-    let all = facts.spans.into_iter().chain(announced);
+    let all = facts.spans.into_iter().chain(spans::announced(&record));
     report.spans = all.map(|spans| spans::spans(spans, &paths, &report)).collect();
     report.culprits.truncate(CULPRITS);
     report.findings = findings::find(&report);

@@ -32,11 +32,8 @@ pub fn run_page(report: &RunReport) -> String {
     facts.extend(load(report));
     let rows = rows::rows(report);
     let mut page = Page::new(&title_of_run(report), &facts);
-    if let Some(summary) = summary(report) {
-        page = page.lead(&format!("{summary}."));
-    }
-    if let Some(warning) = warning(report) {
-        page = page.lead(&format!("{warning}."));
+    for line in [summary(report), warning(report)].into_iter().flatten() {
+        page = page.lead(&format!("{line}."));
     }
     let findings: Vec<String> =
         report.findings.iter().map(|finding| finding.text.clone()).collect();
