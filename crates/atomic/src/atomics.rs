@@ -185,6 +185,7 @@ atomic! {
     AtomicPtr<T>, *mut T
 }
 
+#[cfg(not(any(not(target_os = "linux"), unc_portable)))]
 impl AtomicU32 {
     /// The type that floor 0 takes.
     pub(crate) fn raw(&self) -> &raw::AtomicU32 {

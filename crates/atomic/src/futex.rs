@@ -1,4 +1,5 @@
-//! Sleeping on a word, in the kernel or in the checker.
+//! Sleeping on a word, in the kernel, in the checker, or in the table of a program that is built to run without Linux's
+//! futexes (`unc_portable`).
 
 use crate::{AtomicU32, AtomicU64};
 pub use uncontended_sys::futex::{Scope, Wait};
@@ -20,22 +21,43 @@ mod sealed {
     use super::{AtomicU32, AtomicU64};
 
     pub trait Word {
+        #[cfg(not(any(not(target_os = "linux"), unc_portable)))]
         fn low(&self) -> &AtomicU32;
         /// Miri reports an access to half of an atomic as a race with accesses to the whole.
+        #[cfg(not(any(not(target_os = "linux"), unc_portable)))]
         fn is_half(&self) -> bool;
+        #[cfg(any(not(target_os = "linux"), unc_portable))]
+        fn address(&self) -> usize;
+        /// The word, of which the low half counts.
+        #[cfg(any(not(target_os = "linux"), unc_portable))]
+        fn value(&self) -> u64;
     }
 
     impl Word for AtomicU32 {
+        #[cfg(not(any(not(target_os = "linux"), unc_portable)))]
         fn low(&self) -> &AtomicU32 {
             self
         }
 
+        #[cfg(not(any(not(target_os = "linux"), unc_portable)))]
         fn is_half(&self) -> bool {
             false
+        }
+
+        #[cfg(any(not(target_os = "linux"), unc_portable))]
+        fn address(&self) -> usize {
+            self.as_ptr().addr()
+        }
+
+        #[cfg(any(not(target_os = "linux"), unc_portable))]
+        fn value(&self) -> u64 {
+            // Relaxed: the mutex of the table orders it.
+            self.load(crate::Ordering::Relaxed).into()
         }
     }
 
     impl Word for AtomicU64 {
+        #[cfg(not(any(not(target_os = "linux"), unc_portable)))]
         fn low(&self) -> &AtomicU32 {
             let low = self.as_ptr().cast::<u32>();
             let low = if cfg!(target_endian = "big") { low.wrapping_add(1) } else { low };
@@ -44,8 +66,20 @@ mod sealed {
             unsafe { AtomicU32::from_ptr(low) }
         }
 
+        #[cfg(not(any(not(target_os = "linux"), unc_portable)))]
         fn is_half(&self) -> bool {
             true
+        }
+
+        #[cfg(any(not(target_os = "linux"), unc_portable))]
+        fn address(&self) -> usize {
+            self.as_ptr().addr()
+        }
+
+        #[cfg(any(not(target_os = "linux"), unc_portable))]
+        fn value(&self) -> u64 {
+            // Relaxed: the mutex of the table orders it.
+            self.load(crate::Ordering::Relaxed)
         }
     }
 }
@@ -64,7 +98,13 @@ pub fn futex_wait(
     deadline_ns: Option<u64>,
     scope: Scope,
 ) -> Wait {
-    #[cfg(not(unc_model))]
+    #[cfg(all(not(unc_model), any(not(target_os = "linux"), unc_portable)))]
+    {
+        crate::pause::step();
+        let holds = || word.value() as u32 == expected;
+        uncontended_sys::parking::wait(word.address(), holds, deadline_ns, scope)
+    }
+    #[cfg(not(any(unc_model, not(target_os = "linux"), unc_portable)))]
     {
         crate::pause::step();
         if cfg!(miri) && word.is_half() {
@@ -94,7 +134,13 @@ pub fn futex_wait(
 /// Wakes the `count` threads that have slept longest on `word` (its low half), and returns how many were woken.
 #[cfg_attr(unc_model, track_caller)]
 pub fn futex_wake(word: &impl FutexWord, count: u32, scope: Scope) -> usize {
-    #[cfg(not(unc_model))]
+    #[cfg(all(not(unc_model), any(not(target_os = "linux"), unc_portable)))]
+    {
+        crate::pause::step();
+        let _ = scope;
+        uncontended_sys::parking::wake(word.address(), count)
+    }
+    #[cfg(not(any(unc_model, not(target_os = "linux"), unc_portable)))]
     {
         crate::pause::step();
         if cfg!(miri) && word.is_half() {

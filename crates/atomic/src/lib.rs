@@ -11,6 +11,9 @@
 //! - under `--cfg unc_model` the model checker's types, with which the same code is explored in every execution that
 //!   C11 or x86-TSO allows.
 //!
+//! Where there are no futexes, sleepers wait in a table ([`uncontended_sys::parking`]): on other systems than Linux,
+//! and under `--cfg unc_portable`, with which a program on Linux shows how such a build behaves.
+//!
 //! Whatever explored code may wait on has to be replaced with them, so it is here too: threads, mutexes and condition
 //! variables, futexes. `UnsafeCell` is here because the checker looks for data races on it, [`Own`] because signal
 //! handlers run between its steps, `Arc` because its counters order what its owners did. [`CachePadded`] is the same in

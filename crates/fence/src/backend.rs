@@ -36,6 +36,9 @@ pub enum Reason {
     Failed,
     /// The program runs in an interpreter without the call (Miri).
     Interpreted,
+    /// The program is built to run without it: for another system than Linux, or with `--cfg unc_portable`. Then its
+    /// threads do not sleep on futexes either, but in a table of mutexes and condition variables.
+    Portable,
 }
 
 impl fmt::Display for Refused {
@@ -45,6 +48,7 @@ impl fmt::Display for Refused {
             Reason::Forbidden => f.write_str("a seccomp filter forbids membarrier"),
             Reason::Failed => write!(f, "membarrier fails with error {}", self.errno),
             Reason::Interpreted => f.write_str("the interpreter has no membarrier"),
+            Reason::Portable => f.write_str("the program is built to run without membarrier"),
         }
     }
 }
@@ -68,14 +72,14 @@ pub fn backend() -> Backend {
     }
 }
 
-#[cfg(not(any(miri, unc_model)))]
+#[cfg(not(any(miri, unc_model, unc_portable, not(target_os = "linux"))))]
 pub(crate) use real::{barrier, decide, register, works};
 #[cfg(unc_model)]
 pub use stand_in::refuse_barriers;
-#[cfg(any(miri, unc_model))]
+#[cfg(any(miri, unc_model, unc_portable, not(target_os = "linux")))]
 pub(crate) use stand_in::{barrier, decide, decide as register, works};
 
-#[cfg(not(any(miri, unc_model)))]
+#[cfg(not(any(miri, unc_model, unc_portable, not(target_os = "linux"))))]
 mod real {
     use super::{Reason, Refused};
     use std::io;
@@ -188,8 +192,8 @@ mod stand_in {
     }
 }
 
-/// In Miri there is no kernel to ask: both halves are full fences.
-#[cfg(all(miri, not(unc_model)))]
+/// There is no kernel to ask: both halves are full fences, as the program is built.
+#[cfg(all(any(miri, unc_portable, not(target_os = "linux")), not(unc_model)))]
 mod stand_in {
     use super::{Reason, Refused};
     use uncontended_atomic::Scope;
@@ -199,11 +203,12 @@ mod stand_in {
     }
 
     pub(crate) fn decide(_: Scope) -> Result<(), Refused> {
-        Err(Refused { reason: Reason::Interpreted, errno: 0 })
+        let reason = if cfg!(miri) { Reason::Interpreted } else { Reason::Portable };
+        Err(Refused { reason, errno: 0 })
     }
 
     pub(crate) fn barrier(_: Scope) -> Result<(), Refused> {
-        // SeqCst: orders earlier stores before later loads, as a light fence does in Miri.
+        // SeqCst: orders earlier stores before later loads, as a light fence does in such a build.
         uncontended_atomic::fence(uncontended_atomic::Ordering::SeqCst);
         Ok(())
     }

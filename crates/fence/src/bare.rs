@@ -1,7 +1,8 @@
 //! The pair without a fallback: a light fence that never costs an instruction, and a heavy one that reports failure.
 //!
 //! For callers with another way when [`heavy`] fails: a sleeper that then uses bounded sleeps, a reclaimer that then
-//! keeps its garbage. The light fence reads no flag, so where barriers are refused the two order *nothing*.
+//! keeps its garbage. The light fence reads no flag, so where barriers are refused the two order *nothing*. In a
+//! program that is built without membarrier ([`Reason::Portable`](crate::Reason::Portable)) both are full fences.
 
 use crate::backend::{self, Refused};
 use uncontended_atomic::Scope;
@@ -12,11 +13,12 @@ use uncontended_atomic::Scope;
 pub fn light() {
     #[cfg(unc_model)]
     uncontended_atomic::light_fence();
-    // SeqCst: Miri has no membarrier, so there both halves are fences that order stores before loads.
-    #[cfg(all(miri, not(unc_model)))]
+    // SeqCst: without membarrier (in Miri, and where the program is built so) both halves are fences that order stores
+    // before loads.
+    #[cfg(all(any(miri, unc_portable, not(target_os = "linux")), not(unc_model)))]
     uncontended_atomic::fence(uncontended_atomic::Ordering::SeqCst);
     // SeqCst: a compiler fence that orders stores before loads; the heavy half orders the processor.
-    #[cfg(all(not(miri), not(unc_model)))]
+    #[cfg(not(any(miri, unc_model, unc_portable, not(target_os = "linux"))))]
     uncontended_atomic::compiler_fence(uncontended_atomic::Ordering::SeqCst);
 }
 

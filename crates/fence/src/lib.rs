@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | [`light`], [`heavy`] | a compiler fence; a full fence where membarrier is refused | membarrier, or a full fence |
 //! | [`bare`] | always a compiler fence, so that not even a flag is read | membarrier, or an error |
+//! | both, built without membarrier | a full fence | a full fence |
 //!
 //! ```
 //! use uncontended_atomic::{AtomicBool, Ordering::Relaxed};

@@ -1,7 +1,7 @@
 //! Membarrier refused by a filter, before the first fence or after it. Each case runs in its own process: a filter
 //! cannot be removed, and the backend is decided once.
 
-#![cfg(not(any(miri, unc_model)))]
+#![cfg(all(target_os = "linux", not(any(miri, unc_model, unc_portable))))]
 
 use std::process::Command;
 use uncontended_fence::{Backend, Reason, Scope, backend, bare, heavy, light};
@@ -11,7 +11,7 @@ use uncontended_testkit::skip;
 const CASE: &str = "UNC_FENCE_CASE";
 
 fn forbid() -> bool {
-    let number = i64::try_from(membarrier::NUMBER).unwrap();
+    let number = membarrier::NUMBER.try_into().unwrap();
     match filter::forbid(number, 1) {
         Ok(()) => true,
         Err(error) => {

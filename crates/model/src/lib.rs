@@ -8,7 +8,8 @@
 //!
 //! [`history`] checks recorded histories of operations.
 //!
-//! `real` (a feature, on by default) checks the code of a library itself, not a description of it.
+//! `real` (a feature, on by default; for Linux on x86-64 and AArch64) checks the code of a library itself, not a
+//! description of it.
 //!
 //! # Engines
 //!
@@ -63,7 +64,11 @@ pub mod memory;
 pub mod outcome;
 pub mod program;
 pub mod random;
-#[cfg(feature = "real")]
+#[cfg(all(
+    feature = "real",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 pub mod real;
 pub mod search;
 pub mod state;

@@ -313,7 +313,7 @@ fn hit_by_signals_that_interrupt_every_call() {
 fn without_membarrier() {
     let _alone = alone();
     in_a_process_of_its_own("without_membarrier", || {
-        if let Err(error) = filter::forbid(i64::try_from(membarrier::NUMBER).unwrap(), 1) {
+        if let Err(error) = filter::forbid(membarrier::NUMBER.try_into().unwrap(), 1) {
             uncontended_testkit::skip!("without_membarrier", "no filters here: {error}");
             return;
         }

@@ -46,13 +46,25 @@ const ABSENT: usize = 1;
 fn observer(found: &Found, symbol: &CStr) -> *const c_void {
     let mut table = found.load(Relaxed);
     if table == 0 {
-        // SAFETY: a name (L7).
-        table = unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) } as usize;
+        table = address_of(symbol);
         table = if table == 0 { ABSENT } else { table };
         // Relaxed: the table was complete before the program's first instruction.
         found.store(table, Relaxed);
     }
     if table == ABSENT { std::ptr::null() } else { table as *const c_void }
+}
+
+/// The address of a symbol of the program or a library; 0 without one.
+#[cfg(unix)]
+fn address_of(symbol: &CStr) -> usize {
+    // SAFETY: a name (L7).
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) as usize }
+}
+
+/// No observer can be preloaded.
+#[cfg(not(unix))]
+fn address_of(_: &CStr) -> usize {
+    0
 }
 
 #[inline(always)]

@@ -44,6 +44,10 @@ pub fn best() -> Source {
     {
         Source::Cntvct
     }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        Source::Monotonic
+    }
 }
 
 /// Makes [`ticks`] use `source` from now on in this process.
@@ -72,14 +76,27 @@ pub fn ticks() -> u64 {
         };
         ticks
     }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        monotonic_ns()
+    }
 }
 
 /// The kernel's monotonic clock in nanoseconds.
+#[cfg(unix)]
 pub fn monotonic_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a pointer to `now` (L2).
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Nanoseconds since the first call in this process, and never 0.
+#[cfg(not(unix))]
+pub fn monotonic_ns() -> u64 {
+    static FIRST: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    let first = FIRST.get_or_init(std::time::Instant::now);
+    first.elapsed().as_nanos() as u64 + 1
 }
 
 /// A point in time on both clocks: two that are far apart give the length of a tick.

@@ -4,10 +4,12 @@
 //! A sleep returns its reason, but the sleeper must check its condition whatever the reason: signals and spurious
 //! wakeups count as [`Wait::Woken`]. A deadline is absolute, so a retry after an early return never extends it. Where
 //! the kernel refuses the call (a filter that does not allow it), a sleep becomes a pause of one millisecond and a
-//! wakeup does nothing: slow, but no wakeup is lost.
+//! wakeup does nothing: slow, but no wakeup is lost. On other systems than Linux, [`parking`](crate::parking) takes the
+//! calls' place.
 //! # Sources
 //! `futex(2)`: `FUTEX_WAIT_BITSET` (whose timeout is absolute, on `CLOCK_MONOTONIC`), `FUTEX_WAKE`.
 
+#[cfg(target_os = "linux")]
 use std::sync::atomic::AtomicU32;
 
 /// The threads that may sleep on a word.
@@ -31,6 +33,7 @@ pub enum Wait {
     TimedOut,
 }
 
+#[cfg(target_os = "linux")]
 /// Sleeps while `word` holds `expected`, until a wakeup or until `CLOCK_MONOTONIC` reaches `deadline_ns`.
 pub fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>, scope: Scope) -> Wait {
     let deadline = deadline_ns.map(timespec);
@@ -51,6 +54,7 @@ pub fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>, scope: Sc
     }
 }
 
+#[cfg(target_os = "linux")]
 /// Wakes up to `count` threads that sleep on `word`, and returns how many were woken.
 pub fn wake(word: &AtomicU32, count: u32, scope: Scope) -> usize {
     let count = libc::c_int::try_from(count).unwrap_or(libc::c_int::MAX);
@@ -60,6 +64,7 @@ pub fn wake(word: &AtomicU32, count: u32, scope: Scope) -> usize {
     usize::try_from(woken).unwrap_or(0)
 }
 
+#[cfg(target_os = "linux")]
 fn command(command: libc::c_int, scope: Scope) -> libc::c_int {
     match scope {
         Scope::Private => command | libc::FUTEX_PRIVATE_FLAG,
@@ -67,11 +72,13 @@ fn command(command: libc::c_int, scope: Scope) -> libc::c_int {
     }
 }
 
+#[cfg(target_os = "linux")]
 fn timespec(ns: u64) -> libc::timespec {
     let tv_sec = libc::time_t::try_from(ns / 1_000_000_000).unwrap_or(libc::time_t::MAX);
     libc::timespec { tv_sec, tv_nsec: (ns % 1_000_000_000) as libc::c_long }
 }
 
+#[cfg(target_os = "linux")]
 /// Replaces a sleep where the kernel refuses the call.
 #[cold]
 fn short_sleep(deadline_ns: Option<u64>) -> Wait {
@@ -84,7 +91,7 @@ fn short_sleep(deadline_ns: Option<u64>) -> Wait {
     Wait::Woken
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
     use crate::clock::monotonic_ns;

@@ -5,8 +5,12 @@
 //! Time: [`clock`]. A word per thread: [`tls`]. What the kernel sees of a program: [`perf`], [`bpf`], [`tracefs`]. A
 //! program's own locks: [`annotate`]. What this process does at its limits: [`limits`]. Measuring a command:
 //! [`supervise`], [`interrupts`]; measuring this process: [`usage`]. A barrier on all threads: [`membarrier`]; whether
-//! a thread left its CPU: [`switches`]; sleeping on a word: [`futex`]; forbidding a system call: [`filter`].
-//! Prefetching cache lines: [`prefetch`]. Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
+//! a thread left its CPU: [`switches`]; sleeping on a word: [`futex`], [`parking`]; forbidding a system call:
+//! [`filter`]. Prefetching cache lines: [`prefetch`]. Where a thread runs: [`affinity`]; machine code made at run time:
+//! [`code`].
+//!
+//! What the rings and waits need exists on every system: [`annotate`], [`clock`], [`futex`]'s words, [`parking`],
+//! [`prefetch`]. The rest is Linux's, and what runs in an observed program is for x86-64 and AArch64 alone.
 //!
 //! # Contracts of the C library and the kernel
 //! SAFETY comments cite these; the invariants of one module (`I1`) are in its header.
@@ -25,27 +29,48 @@
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Floor 0: below `atomic`.
 
+#[cfg(target_os = "linux")]
 pub mod affinity;
 pub mod annotate;
+#[cfg(target_os = "linux")]
 mod aside;
+#[cfg(target_os = "linux")]
 pub mod bpf;
 pub mod clock;
+#[cfg(target_os = "linux")]
 pub mod code;
+#[cfg(target_os = "linux")]
 pub mod filter;
 pub mod futex;
+#[cfg(target_os = "linux")]
 pub mod inherited;
+#[cfg(target_os = "linux")]
 pub mod interrupts;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod kernel;
+#[cfg(target_os = "linux")]
 pub mod limits;
+#[cfg(target_os = "linux")]
 pub mod membarrier;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod memfd;
+#[cfg(target_os = "linux")]
 pub mod pair_cost;
+pub mod parking;
+#[cfg(target_os = "linux")]
 pub mod perf;
 pub mod prefetch;
+#[cfg(target_os = "linux")]
 pub mod process;
+#[cfg(target_os = "linux")]
 pub mod signals;
+#[cfg(target_os = "linux")]
 pub mod supervise;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod switches;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod tls;
+#[cfg(target_os = "linux")]
 pub mod tracefs;
+#[cfg(target_os = "linux")]
 pub mod usage;

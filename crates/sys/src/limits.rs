@@ -75,7 +75,9 @@ fn stack_limit() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: a pointer to `limit` (L2), which stays as it is on failure.
     unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) };
-    limit.rlim_cur
+    #[allow(clippy::unnecessary_cast, reason = "32 bits on some processors")]
+    let bytes = limit.rlim_cur as u64;
+    bytes
 }
 
 /// Runs `work`: in this thread, which must be the only one, or, if the limit on its stack is below `least` bytes, in

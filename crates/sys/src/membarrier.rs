@@ -10,6 +10,7 @@
 use std::io;
 
 /// The system call's number, for code that calls it directly.
+#[allow(clippy::unnecessary_cast, reason = "a word of 32 bits on some processors")]
 pub const NUMBER: u64 = libc::SYS_membarrier as u64;
 
 /// The command of [`Reach::Private`], likewise.
@@ -61,6 +62,8 @@ impl Reach {
 }
 
 fn command(command: u64) -> io::Result<u64> {
+    // Each argument is one register: a number of 64 bits would take two on a processor of 32 bits.
+    let command = command as libc::c_ulong;
     // SAFETY: numbers only (L1).
     let result = unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) };
     u64::try_from(result).map_err(|_| io::Error::last_os_error())

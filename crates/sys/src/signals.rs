@@ -88,7 +88,7 @@ impl Signals {
     pub fn wait(&self, timeout: Duration) -> Option<Received> {
         let limit = libc::timespec {
             tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: timeout.subsec_nanos().into(),
+            tv_nsec: timeout.subsec_nanos() as libc::c_long,
         };
         let mut info = MaybeUninit::<libc::siginfo_t>::uninit();
         // SAFETY: pointers to all three (L2); `info` is only written.

@@ -3,6 +3,7 @@
 
 pub mod chance;
 mod depth;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod explored;
 mod folder;
 mod golden;

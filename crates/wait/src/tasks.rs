@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn words_on_lines_of_their_own_use_all_lists() {
-        let base = 0x7f12_3456_7000_usize;
+        let base = 0x7f12_3456_7000_u64 as usize;
         for apart in [8, 64, 128, 4096, 1 << 16, 1 << 21] {
             let mut tasks = [0; LISTS];
             (0..16 * LISTS).for_each(|word| tasks[index(base + word * apart)] += 1);

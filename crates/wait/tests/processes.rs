@@ -37,7 +37,7 @@ const TURNS: u64 = 4_000;
 
 /// Takes every second turn, then counts 1,000 events for the other side.
 fn child(shared: &Shared, is_forbidden: bool) -> bool {
-    if is_forbidden && filter::forbid(membarrier::NUMBER.cast_signed(), 1).is_err() {
+    if is_forbidden && filter::forbid(membarrier::NUMBER.try_into().unwrap(), 1).is_err() {
         shared.refused.store(2, Release);
     }
     let attached = shared.sleepers.attach().is_ok() && shared.count.attach().is_ok();

@@ -4,7 +4,7 @@
 //! Runs a tenth of the hand-offs by default; `UNC_DEPTH=full` does 100,000 per form.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A user's own atomics.
-#![cfg(not(any(miri, unc_model)))]
+#![cfg(all(target_os = "linux", not(any(miri, unc_model, unc_portable))))]
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering::*};
@@ -19,7 +19,7 @@ fn hand_offs() -> u64 {
 }
 
 fn forbid() -> bool {
-    let number = i64::try_from(membarrier::NUMBER).unwrap();
+    let number = membarrier::NUMBER.try_into().unwrap();
     match filter::forbid(number, 1) {
         Ok(()) => true,
         Err(error) => {

@@ -59,6 +59,19 @@ pub(crate) const AARCH64_PROGRAMS: Need = Need {
     otherwise: "no qemu-aarch64-static, cross compiler or Rust target",
 };
 
+/// A compiler alone: nothing is linked.
+pub(crate) const OTHER_TARGETS: Need = Need {
+    have: "false",
+    get: "rustup target add $OTHER_TARGETS",
+    otherwise: "Rust's targets cannot be installed here",
+};
+
+pub(crate) const I686: Need = Need {
+    have: r#"[ "$(uname -m)" = x86_64 ] && can_link_32 && rustup target add i686-unknown-linux-gnu"#,
+    get: "debian gcc-multilib && can_link_32 && rustup target add i686-unknown-linux-gnu",
+    otherwise: "no C compiler for 32 bits, or no Rust target",
+};
+
 pub(crate) const CARGO_FUZZ: Need = Need {
     have: "have cargo-fuzz && rustc +nightly --version",
     get: "cargo install -q cargo-fuzz --locked && rustc +nightly --version",
@@ -74,6 +87,9 @@ debian() {
   have apt-get && [ "$(id -u)" = 0 ] && apt-get update -qq &&
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
 }
+# What the library builds for, and is not tested on.
+OTHER_TARGETS="riscv64gc-unknown-linux-gnu i686-unknown-linux-gnu aarch64-apple-darwin x86_64-apple-darwin x86_64-pc-windows-gnu"
+can_link_32() { echo 'int main(void) { return 0; }' | cc -m32 -x c - -o /dev/null; }
 # The rust-version that is promised.
 oldest() { sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml; }
 "#;

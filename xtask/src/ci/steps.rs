@@ -1,8 +1,8 @@
 //! The list of steps. Whatever is added to CI is a line here.
 
 use super::needs::{
-    AARCH64, AARCH64_PROGRAMS, CARGO_FUZZ, DEBOOTSTRAP, MDBOOK, MIRI, OLDEST, REAL_PROGRAMS,
-    RUST_SRC,
+    AARCH64, AARCH64_PROGRAMS, CARGO_FUZZ, DEBOOTSTRAP, I686, MDBOOK, MIRI, OLDEST, OTHER_TARGETS,
+    REAL_PROGRAMS, RUST_SRC,
 };
 use super::step::{Step, step};
 use std::path::Path;
@@ -11,6 +11,7 @@ use std::path::Path;
 pub(crate) fn all(root: &Path) -> Result<Vec<Step>, String> {
     let mut steps = sources();
     steps.extend(users());
+    steps.extend(other_systems());
     steps.extend(other_processors());
     steps.extend(interpreted().into_iter().map(Step::aside));
     steps.extend(fuzzed(root)?.into_iter().map(Step::aside));
@@ -195,6 +196,28 @@ fn interpreted() -> Vec<Step> {
         .needs(&RUST_SRC),
     );
     steps
+}
+
+/// Without membarrier and futexes: first on Linux, built so, then what the compiler says for other systems. And a
+/// processor of 32 bits.
+fn other_systems() -> Vec<Step> {
+    const PORTABLE: &str = r#"RUSTFLAGS="--cfg unc_portable" CARGO_TARGET_DIR=target/portable cargo test --lib --tests"#;
+    const CHECKED: &str = r#"
+for target in $OTHER_TARGETS; do
+  cargo check --target "$target" --target-dir target/other -p uncontended -p uncontended-model -p uncontended-trace || exit 1
+done"#;
+    const WAITING: &str = "-p uncontended-fence -p uncontended-wait -p uncontended-ring";
+    const I686_TESTS: &str =
+        "cargo test --target i686-unknown-linux-gnu --target-dir target/other --lib --tests";
+    vec![
+        step(
+            "waits and rings without membarrier and futexes",
+            12,
+            format!("{PORTABLE} -p uncontended-sys -p uncontended-atomic {WAITING}"),
+        ),
+        step("the library for other systems and processors", 8, CHECKED).needs(&OTHER_TARGETS),
+        step("waits and rings on 32 bits", 12, format!("{I686_TESTS} {WAITING}")).needs(&I686),
+    ]
 }
 
 /// AArch64, emulated.

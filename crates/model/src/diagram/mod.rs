@@ -14,7 +14,11 @@ mod svg;
 mod text;
 
 pub(crate) use pen::Pen;
-#[cfg(feature = "real")]
+#[cfg(all(
+    feature = "real",
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 pub(crate) use text::{WIDTH, wrapped};
 
 use crate::program::{Program, Value};

@@ -39,7 +39,11 @@ impl Pen {
     }
 
     /// The step drawn last.
-    #[cfg(feature = "real")]
+    #[cfg(all(
+        feature = "real",
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    ))]
     pub(crate) fn last(&mut self) -> Option<&mut Row> {
         self.diagram.rows.last_mut()
     }

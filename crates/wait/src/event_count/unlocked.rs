@@ -17,18 +17,18 @@
 //! # Sources
 //! Intel SDM volume 3, 9.2.3.5 (a load is forwarded from the store buffer), 9.1.2.2 (LOCK is optional for ADD).
 
-#[cfg(any(miri, unc_model))]
+#[cfg(any(miri, unc_model, unc_portable, not(target_os = "linux")))]
 use uncontended_atomic::Ordering::{Relaxed, Release};
 use uncontended_atomic::{AtomicU32, AtomicU64};
 
 /// One event, shifted to the upper bits.
-#[cfg(not(any(miri, unc_model)))]
+#[cfg(not(any(miri, unc_model, unc_portable, not(target_os = "linux"))))]
 const ONE: u8 = 2;
 
 macro_rules! add {
     ($name:ident, $atomic:ident, $value:ident, $size:literal, $register:literal) => {
         /// Adds, and returns whether the flag is set afterwards.
-        #[cfg(not(any(miri, unc_model)))]
+        #[cfg(not(any(miri, unc_model, unc_portable, not(target_os = "linux"))))]
         #[inline(always)]
         pub(crate) fn $name(word: &$atomic, value: $value) -> bool {
             if value == $value::from(ONE) {
@@ -73,8 +73,9 @@ macro_rules! add {
             word.load(Relaxed) & 1 != 0
         }
 
-        /// Miri runs no assembly. A LOCKed addition is stronger.
-        #[cfg(all(miri, not(unc_model)))]
+        /// Miri runs no assembly, and without membarrier nothing can fall between two instructions (I2). A LOCKed
+        /// addition is stronger.
+        #[cfg(all(any(miri, unc_portable, not(target_os = "linux")), not(unc_model)))]
         pub(crate) fn $name(word: &$atomic, value: $value) -> bool {
             // EDGE event (release): everything before the event.
             word.fetch_add(value, Release);
