@@ -131,7 +131,11 @@ macro_rules! span {
     }};
 }
 
-/// Compiles and runs the examples of the book's page.
+/// Compiles and runs the examples of the book's pages.
 #[cfg(doctest)]
-#[doc = include_str!("../docs/choosing_a_primitive.md")]
-mod book {}
+mod book {
+    #[doc = include_str!("../docs/choosing_a_primitive.md")]
+    mod choosing {}
+    #[doc = include_str!("../docs/replacing_crossbeam_channel.md")]
+    mod replacing {}
+}
