@@ -55,7 +55,7 @@ fn lines_of_many_producers_do_not_mix() {
         );
     }
     assert_eq!(lines.len(), 600);
-    writers.map(|writer| writer.join().unwrap());
+    writers.into_iter().for_each(|writer| writer.join().unwrap());
 }
 
 #[test]

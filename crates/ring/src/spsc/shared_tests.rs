@@ -130,7 +130,7 @@ fn memory_without_such_a_ring_is_refused() {
     assert_eq!(garble(12, 9), Some(AttachError::Kind { found: 9 }));
     assert_eq!(garble(16, 9), Some(AttachError::Element { size: 9, align }));
     assert_eq!(garble(32, 0), Some(AttachError::Capacity(CapacityError::Zero)));
-    assert_eq!(garble(35, 9), Some(AttachError::TooSmall { needed: 640 + (8 << 28) }));
+    assert_eq!(garble(35, 1), Some(AttachError::TooSmall { needed: 640 + (8 << 25) }));
     assert_eq!(garble(39, 9), too_large);
     assert_eq!(garble(128 + 6, 9), Some(AttachError::Corrupt));
     assert_eq!(garble(256 + 6, 9), Some(AttachError::Corrupt));
