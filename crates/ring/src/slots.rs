@@ -75,6 +75,7 @@ impl<S> Slots<S> {
     }
 
     /// The `count` slots from `position` on.
+    #[cfg(not(unc_model))]
     #[inline]
     pub(crate) fn run(&self, position: Position, count: usize) -> Run<'_, S> {
         // SAFETY: `self` lives (I1).
