@@ -28,13 +28,15 @@ use crate::rows::hash;
 use crate::sharing::{self, Sharing, meant};
 use crate::site::{Recorder, Row, Site};
 use crate::summed;
+use std::ops::Range;
 use uncontended_atomic::{AtomicU32, AtomicU64, Ordering::*};
 use uncontended_trace::layout::sharing::{
     ALIAS, APART, JOINED, JOINED_IN_PART, PRIVATE, PRIVATE_IN_PART,
 };
 use uncontended_trace::layout::{
-    Cell, FILTER_WORDS, LEVELS, Lock, OWN_LIVES, OWN_LOCKS, Place, Unit, attention::DEAD, kind,
-    level_slots, wide_units,
+    Cell, FILTER_WORDS, LEVELS, Lock, OWN_LIVES, OWN_LOCKS, Place, READERS, Unit,
+    attention::{DEAD, MOVED},
+    kind, level_slots, wide_units,
 };
 
 /// Slots of one level in which an address may be found.
@@ -172,7 +174,6 @@ fn is_current(recorder: &Recorder, entry: &'static Lock, kind: u8) -> bool {
 }
 
 /// Whether this generation has ended.
-#[inline(always)]
 pub fn is_dead(lock: &Lock) -> bool {
     lock.attention.load(Relaxed) & DEAD != 0
 }
@@ -208,6 +209,36 @@ fn end(recorder: &Recorder, entry: &'static Lock) {
             lock.attention.fetch_or(DEAD, Relaxed);
         }
     }
+}
+
+/// The process is about to have something else at these addresses, or nothing: what it shares with others, and has
+/// there now, ends there, and not for others. Threads look again for what they know of such locks ([`is_stale`]).
+#[cold]
+pub fn moved(recorder: &Recorder, addresses: Range<u64>) {
+    for (level, table) in recorder.process.index.iter().enumerate() {
+        let table = table.load(Relaxed);
+        let slots = (table != 0).then(|| recorder.arena.wide_words(table, level_slots(level)));
+        // EDGE slot (acquire): the lock behind the number.
+        let entries = slots.into_iter().flatten().map(|slot| slot.load(Acquire));
+        for entry in entries.filter(|&there| there != 0).map(|there| lock_in(recorder, there)) {
+            let is_alias = entry.sharing.load(Relaxed) == ALIAS;
+            if is_alias && addresses.contains(&(entry.address.load(Relaxed) & !READERS)) {
+                entry.attention.fetch_or(DEAD, Relaxed);
+                meant(recorder, entry).attention.fetch_or(MOVED, Relaxed);
+            }
+        }
+    }
+}
+
+/// Whether what a thread knows of the lock at an address may be of another one by now.
+#[inline(always)]
+pub fn is_stale(lock: &Lock) -> bool {
+    lock.attention.load(Relaxed) & (DEAD | MOVED) != 0
+}
+
+/// Whether the generation of `row`, which is stale, is still that of `key`.
+pub fn is_still(recorder: &Recorder, key: u64, kind: u8, row: Row) -> bool {
+    known(recorder, key, kind).is_some_and(|lock| std::ptr::eq(lock, row.lock))
 }
 
 /// What the index holds for `key`: a lock, or an alias of one.

@@ -40,6 +40,28 @@ fn one_place_is_one_lock_whatever_its_address() {
     assert!(std::ptr::eq(again.lock, one.lock));
 }
 
+/// Another file is mapped where the lock was; it stays what it is for the other process, and at its other address.
+#[test]
+fn a_lock_that_is_mapped_elsewhere_is_the_same_one() {
+    let [first, second] = two();
+    let there = Location { inode: 8, ..HERE };
+    let (one, other) = (enter(first, 64, HERE), enter(second, 64, HERE));
+    let private = generations::enter(first, 128, MUTEX).unwrap();
+    generations::moved(first.recorder, 128..4096);
+    assert!(!generations::is_stale(one.lock), "elsewhere");
+    generations::moved(first.recorder, 0..4096);
+    assert!(generations::is_stale(one.lock) && !generations::is_stale(private.lock));
+    assert!(!generations::is_dead(one.lock));
+    assert!(!generations::is_still(first.recorder, 64, MUTEX, one));
+    assert!(generations::is_still(second.recorder, 64, MUTEX, other));
+    let next = enter(first, 64, there);
+    assert!(!std::ptr::eq(next.lock, one.lock), "another file");
+    assert!(std::ptr::eq(enter(first, 640, HERE).lock, one.lock), "mapped elsewhere");
+    assert!(generations::is_still(first.recorder, 640, MUTEX, one));
+    generations::moved(first.recorder, 0..128);
+    assert!(std::ptr::eq(enter(first, 64, HERE).lock, one.lock), "mapped there again");
+}
+
 #[test]
 fn places_that_differ_in_anything_have_locks_of_their_own() {
     let others = if cfg!(miri) { 8 } else { 2500 };

@@ -15,8 +15,8 @@
 //! [`Caller`]: crate::caller::Caller
 
 use crate::{
-    annotated, barrier, c11, cancelled, condition, create, futex, join, module, mutex, rwlock,
-    semaphore, span, spin,
+    annotated, barrier, c11, cancelled, condition, create, futex, join, mapped, module, mutex,
+    rwlock, semaphore, span, spin,
 };
 use std::arch::naked_asm;
 
@@ -106,6 +106,7 @@ interpose! {
     sem_timedwait 2 semaphore::timedwait;
     sem_clockwait 3 semaphore::clockwait;
     sem_post 1 semaphore::post;
+    sem_close 1 mapped::sem_close;
     mtx_init 2 c11::mtx_init;
     mtx_destroy 1 c11::mtx_destroy;
     mtx_lock 1 c11::mtx_lock;

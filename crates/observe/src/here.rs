@@ -7,6 +7,7 @@
 use crate::caller::Caller;
 use crate::local::{self, Here, Local, current};
 use crate::sharing;
+use std::ops::Range;
 use uncontended_events::sharing::Sharing;
 use uncontended_events::site::{Row, Site};
 use uncontended_events::summed::is_summed;
@@ -30,26 +31,31 @@ pub(crate) fn find(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
 #[inline(always)]
 pub(crate) fn row(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
     let (local, row) = match local::find(key, kind) {
-        Some((local, row)) if !generations::is_dead(row.lock) => (local, row),
-        ended => {
-            let row = enter(key, kind, caller, ended.is_some())?;
+        Some((local, row)) if !generations::is_stale(row.lock) => (local, row),
+        stale => {
+            let row = enter(key, kind, caller, stale.map(|(_, row)| row))?;
             (attached()?, row)
         }
     };
     Some((Here { local, caller }, row))
 }
 
-/// Makes the row. `has_ended`: there is one of an earlier lock at that address. The result fits in two registers, so
-/// that the common path too keeps everything in registers.
+/// Makes the row. `stale`: that of an earlier lock at that address, or of one that was moved, and maybe not away from
+/// there. The result fits in two registers, so that the common path too keeps everything in registers.
 #[cold]
 #[inline(never)]
-fn enter(key: u64, kind: u8, caller: Caller, has_ended: bool) -> Option<Row> {
+fn enter(key: u64, kind: u8, caller: Caller, stale: Option<Row>) -> Option<Row> {
     let at = here(caller)?;
+    if let Some(row) = stale
+        && generations::is_still(at.recorder(), key, kind, row)
+    {
+        return Some(row);
+    }
     let busy = at.begin();
     // SAFETY: an object of the program, in a call about it (P1, P2).
     let sharing = || unsafe { sharing::of(key, kind) };
     let row = generations::enter_shared(at, key, kind, sharing)?;
-    at.local.remember(key, kind, row, has_ended);
+    at.local.remember(key, kind, row, stale.is_some());
     drop(busy);
     Some(row)
 }
@@ -102,6 +108,14 @@ fn created_with(key: u64, kind: u8, sharing: impl FnOnce() -> Sharing, caller: C
         let busy = at.begin();
         generations::created_shared(at, key, kind, sharing());
         drop(busy);
+    }
+}
+
+/// Something else is about to be mapped at these addresses, or nothing.
+#[cold]
+pub(crate) fn moved(addresses: Range<usize>) {
+    if let Some(local) = current() {
+        generations::moved(&local.recorder, addresses.start as u64..addresses.end as u64);
     }
 }
 

@@ -6,8 +6,8 @@
 //! earlier (another preloaded library may lock before our constructor runs) is looked up then.
 //! # Invariants
 //! I1: an address in a slot is that of the function with the slot's name (`lookup`), whose type the C library declares.
-//!     `prctl` and `syscall` take their variable arguments in the registers of a function with that many arguments, on
-//!     both architectures.
+//!     `mremap`, `prctl` and `syscall` take their variable arguments in the registers of a function with that many
+//!     arguments, on both architectures.
 //! # Sources
 //! `pthread_cond_*` exists in two versions that take different objects.
 
@@ -121,6 +121,13 @@ host! {
     sem_timedwait c"" (semaphore: *mut Object, until: *const timespec) -> c_int;
     sem_clockwait c"" (semaphore: *mut Object, clock: c_int, until: *const timespec) -> c_int;
     sem_post c"" (semaphore: *mut Object) -> c_int;
+    sem_close c"" (semaphore: *mut Object) -> c_int;
+    mmap c"" (address: *mut c_void, bytes: usize, access: c_int, flags: c_int, file: c_int, offset: i64) -> *mut c_void;
+    mmap64 c""
+        (address: *mut c_void, bytes: usize, access: c_int, flags: c_int, file: c_int, offset: i64) -> *mut c_void;
+    mremap c"" (address: *mut c_void, bytes: usize, new: usize, flags: c_int, to: *mut c_void) -> *mut c_void;
+    munmap c"" (address: *mut c_void, bytes: usize) -> c_int;
+    shmdt c"" (address: *const c_void) -> c_int;
     mtx_init c"" (mutex: *mut Object, plain_or_timed: c_int) -> c_int;
     cnd_init c"" (condition: *mut Object) -> c_int;
     dlclose c"" (library: *mut c_void) -> c_int;

@@ -15,7 +15,7 @@
 //!   `execute`, [`look`], [`room`];
 //! - [`local`], [`here`];
 //! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`create`], [`seccomp`], [`limit`],
-//!   [`futex`], [`join`], [`c11`], [`annotated`], [`span`];
+//!   [`mapped`], [`futex`], [`join`], [`c11`], [`annotated`], [`span`];
 //! - `exit`;
 //! - [`entry`], `start`.
 //! # Invariants
@@ -61,6 +61,7 @@ mod limit;
 mod local;
 mod look;
 mod lookup;
+mod mapped;
 mod module;
 mod mutex;
 mod namespace;

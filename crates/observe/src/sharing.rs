@@ -10,7 +10,7 @@
 //! Set at start, by [`prepare`]. ATTRIBUTES: for each kind of object, which bits of which word the attribute sets;
 //! HOLDERS: of mutexes and read-write locks, the word with the number of the thread that holds it alone. Both are found
 //! out by making an object with the attribute and one without it, and by taking one, since C libraries differ.
-//! MAY_QUERY: how the kernel is asked.
+//! MAY_QUERY: how the kernel is asked. LOWEST, HIGHEST: between these are all locks with a place that this process met.
 //! # Invariants
 //! I1: an object is at least as long as the word of its attribute is far from its beginning, and aligned as that.
 //! # Evidence
@@ -20,8 +20,9 @@ use crate::host::{self, Object};
 use crate::kernel::{self, Descriptor, Mapped};
 use crate::{module, sandbox};
 use libc::{c_int, c_void};
+use std::ops::Range;
 use std::ptr::null;
-use uncontended_atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use uncontended_atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 use uncontended_events::sharing::{Location, Sharing};
 use uncontended_trace::layout::{READERS, kind};
 
@@ -186,10 +187,21 @@ pub(crate) unsafe fn of(key: u64, kind: u8) -> Sharing {
     match mapped(address) {
         Some(Mapped { is_shared: false, .. }) => Sharing::Private,
         Some(Mapped { device, inode, offset, .. }) if inode != 0 => {
+            LOWEST.fetch_min(address, Relaxed);
+            HIGHEST.fetch_max(address, Relaxed);
             Sharing::At(Location { device, inode, offset })
         }
         _ => Sharing::Apart,
     }
+}
+
+static LOWEST: AtomicUsize = AtomicUsize::new(usize::MAX);
+static HIGHEST: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether a lock that processes share may be among these addresses.
+#[inline(always)]
+pub(crate) fn may_be_in(addresses: &Range<usize>) -> bool {
+    addresses.start <= HIGHEST.load(Relaxed) && LOWEST.load(Relaxed) < addresses.end
 }
 
 /// What is mapped at `address`; none if the kernel may not be asked, or does not answer.

@@ -300,7 +300,9 @@ pub mod kind {
 /// Parts of [`Lock::attention`], which is 0 while a lock concerns only its holder.
 pub mod attention {
     /// The bits that count the waiting threads.
-    pub const WAITERS: u32 = UNDIVIDED - 1;
+    pub const WAITERS: u32 = MOVED - 1;
+    /// An address at which a process had the lock is another one's now, or none's.
+    pub const MOVED: u32 = 1 << 27;
     /// A wait has ended during a hold that continues. Of a read-write lock, it may be to be divided among several.
     pub const UNDIVIDED: u32 = 1 << 28;
     /// No lock but many of them ([`sharing::SUMMED`](super::sharing::SUMMED)).

@@ -14,6 +14,13 @@ fn locks_that_two_processes_share_are_one() {
 }
 
 #[test]
+fn a_lock_is_known_wherever_it_is_mapped() {
+    for how in ["munmap", "fixed", "moved"] {
+        check_with("shared_remapped", &[how], 0);
+    }
+}
+
+#[test]
 fn twenty_processes_share_a_lock() {
     check_with("shared_by_many", &[], 0);
 }
