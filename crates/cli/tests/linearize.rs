@@ -146,7 +146,7 @@ fn an_interrupt_is_neither_yes_nor_no() {
         .expect("unc starts");
     child.stdin.take().unwrap().write_all(hard().as_bytes()).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(300));
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(3));
