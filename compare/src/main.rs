@@ -13,6 +13,7 @@ mod r5_broadcast;
 mod r6_one_cpu;
 mod r7_many_producers;
 mod r8_idle_workers;
+mod r9_many_to_many;
 mod rivals;
 mod robbins;
 mod u1_publish;
@@ -36,6 +37,7 @@ const QUESTIONS: &[Question] = &[
     ("r6_one_cpu", "how much slower is a stream whose ends share a CPU", r6_one_cpu::main),
     ("r7_many_producers", "how many items a second many producers hand to one consumer", r7_many_producers::main),
     ("r8_idle_workers", "what does an item cost that goes to one of many idle workers", r8_idle_workers::main),
+    ("r9_many_to_many", "how many items a second many producers hand to many consumers", r9_many_to_many::main),
     ("robbins", "is the certified bound ever below the truth (for oracles/robbins.py)", robbins::main),
     ("evidence", "is any prior's evidence ever above its integral (for oracles/evidence.py)", evidence::main),
     ("how_fast_is_sampling", "what does a sample without replacement cost", how_fast_is_sampling::main),

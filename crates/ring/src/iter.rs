@@ -8,8 +8,9 @@
 //! # Ok::<(), uncontended_ring::CapacityError>(())
 //! ```
 
+use crate::lanes::{self, group};
 use crate::notifier::Sleeping;
-use crate::{lanes, mpsc, spsc};
+use crate::{mpsc, spsc};
 use std::fmt;
 
 #[expect(unnameable_types, reason = "sealed")]
@@ -86,4 +87,5 @@ iterators! {
     spsc(Sleeping)
     mpsc(Sleeping)
     lanes(Sleeping, Clone)
+    group(Sleeping)
 }

@@ -4,6 +4,7 @@
 //! - [`spsc`]: one producer, one consumer. Wait-free, without an atomic read-modify-write.
 //! - [`mpsc`]: many producers, one consumer. A push claims its slot by a compare-and-swap.
 //! - [`lanes`]: many producers, each with a ring of its own; one consumer, which takes from all in turn.
+//! - [`lanes::group`]: the same for many consumers that share the values.
 //! - [`broadcast`]: one producer; consumers that each see every value or share them, some after others.
 //! - [`lossy`]: one producer that never waits; observers that learn how many values they lost.
 //! - [`records`]: byte records of any length, written and read in place, from one producer or many to one consumer.

@@ -3,8 +3,9 @@
 #![cfg(not(unc_model))]
 
 use std::time::{Duration, Instant};
+use uncontended_ring::lanes::{self, group};
 use uncontended_ring::notifier::Joint;
-use uncontended_ring::{PopError, PushError, lanes, mpsc, spsc};
+use uncontended_ring::{PopError, PushError, mpsc, spsc};
 use uncontended_wait::Deadline;
 
 const SHORT: Duration = Duration::from_millis(2);
@@ -31,6 +32,7 @@ fn every_ring_has_them() {
     has_the_conventions!(spsc::blocking(2));
     has_the_conventions!(mpsc::blocking(2));
     has_the_conventions!(lanes::blocking(1, 2));
+    has_the_conventions!(group::blocking(1, 2));
 }
 
 #[test]

@@ -23,10 +23,11 @@ type Disturb = fn();
 /// Hands `count` values over through a small ring and checks them.
 type Pipeline = fn(u64, Disturb);
 
-const PIPELINES: [(&str, Pipeline); 7] = [
+const PIPELINES: [(&str, Pipeline); 8] = [
     ("spsc", by_spsc),
     ("mpsc", by_mpsc),
     ("lanes", by_lanes),
+    ("lanes, a group", by_lanes_to_a_group),
     ("broadcast", by_broadcast),
     ("group", by_group),
     ("records, one producer", by_records),
@@ -88,6 +89,33 @@ fn by_lanes(count: u64, disturb: Disturb) {
     let (first, consumer) = lanes::blocking(2, 2).unwrap();
     let producers = ([first.try_clone().unwrap(), first], lanes::Producer::push_wait as _);
     from_two((count, disturb), producers, (consumer, lanes::Consumer::pop_wait));
+}
+
+fn by_lanes_to_a_group(count: u64, disturb: Disturb) {
+    let (first, consumer) = lanes::group::blocking(2, 2).unwrap();
+    let seen = thread::scope(|threads| {
+        for (mine, mut producer) in [first.try_clone().unwrap(), first].into_iter().enumerate() {
+            threads.spawn(move || {
+                disturb();
+                (0..count / 2).for_each(|value| producer.push_wait((mine, value)).unwrap());
+            });
+        }
+        let consumers = [consumer.clone(), consumer].map(|consumer| {
+            threads.spawn(move || {
+                disturb();
+                consumer.into_iter().collect::<Vec<Numbered>>()
+            })
+        });
+        consumers.map(|consumer| consumer.join().unwrap())
+    });
+    for mine in 0..2 {
+        for seen in &seen {
+            assert!(seen.iter().filter(|of| of.0 == mine).is_sorted());
+        }
+    }
+    let mut all = seen.concat();
+    all.sort_unstable();
+    assert!(all.into_iter().eq((0..2).flat_map(|mine| (0..count / 2).map(move |n| (mine, n)))));
 }
 
 fn by_broadcast(count: u64, disturb: Disturb) {

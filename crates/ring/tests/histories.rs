@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use uncontended_model::history::specs::{Put, Queue, Took};
 use uncontended_model::history::{Client, Limits, Operation, Recorder, Verdict, check, shrink};
+use uncontended_ring::lanes::group;
 use uncontended_ring::{PopError, PushError, mpsc, spsc};
 use uncontended_testkit::repetitions;
 
@@ -158,6 +159,29 @@ fn mpsc_blocking_is_a_queue() {
             scope.spawn(move || assert_eq!(pop(), 3 * each));
         });
         is_queue(&recorder.history(), 3 * each);
+    }
+}
+
+/// One lane of a group. Between lanes there is no order, and a look at several finds each empty at a moment of its own.
+#[test]
+fn a_lane_that_two_consumers_share_is_a_queue() {
+    let values = repetitions("a_lane_that_two_consumers_share_is_a_queue", 8_000, 500_000);
+    for capacity in [1, 3, 64] {
+        let (mut producer, consumer) = group::ring(1, capacity).unwrap();
+        let recorder = Recorder::default();
+        let taken = std::thread::scope(|scope| {
+            let mut client = recorder.client();
+            scope.spawn(move || {
+                (0..values as i64).for_each(|v| push(&mut client, v, |v| producer.push(v)));
+            });
+            let consumers = [consumer.clone(), consumer].map(|mut consumer| {
+                let mut client = recorder.client();
+                scope.spawn(move || drain(&mut client, Some(Took::Empty), || consumer.pop()))
+            });
+            consumers.map(|consumer| consumer.join().unwrap())
+        });
+        assert_eq!(taken.iter().sum::<u64>(), values);
+        is_queue(&recorder.history(), values);
     }
 }
 

@@ -138,6 +138,33 @@ fn leaked_lanes_leak_what_is_in_them() {
 }
 
 #[test]
+fn a_leaked_side_of_a_group_keeps_what_is_in_the_lanes() {
+    let drops = drops(6);
+    let (mut producer, mut consumer) = lanes::group::ring(3, 2).unwrap();
+    let mut other = producer.try_clone().unwrap();
+    other.push(value(&drops, 0)).unwrap();
+    forget(other);
+    producer.push(value(&drops, 1)).unwrap();
+    forget(consumer.clone());
+    drop(producer);
+    drop((consumer.pop().unwrap(), consumer.pop().unwrap()));
+    assert!(matches!(consumer.pop(), Err(PopError::Empty)), "a leaked producer has not gone");
+    let (mut producer, consumer) = lanes::group::ring(1, 1).unwrap();
+    producer.push(value(&drops, 2)).unwrap();
+    forget(consumer.clone());
+    drop(consumer);
+    assert!(matches!(producer.push(value(&drops, 3)), Err(PushError::Full(_))));
+    drop(producer);
+    assert_eq!(counts(&drops)[..4], [1, 1, 0, 1]);
+    let (mut producer, mut consumer) = lanes::group::ring(1, 2).unwrap();
+    producer.push(value(&drops, 4)).unwrap();
+    producer.push(value(&drops, 5)).unwrap();
+    forget(consumer.pop().unwrap());
+    drop((producer, consumer));
+    assert_eq!(counts(&drops)[4..], [0, 1], "the leaked value is not there again");
+}
+
+#[test]
 fn what_a_broadcast_leaks_is_dropped_at_most_once() {
     let drops = drops(9);
     let (mut producer, mut consumers) =

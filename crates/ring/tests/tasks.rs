@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use uncontended_ring::broadcast::Plan;
 use uncontended_ring::futures::Closed;
-use uncontended_ring::{ClaimError, lanes, lossy, mpsc, records, spsc};
+use uncontended_ring::lanes::{self, group};
+use uncontended_ring::{ClaimError, lossy, mpsc, records, spsc};
 use uncontended_wait::{Parker, Unparker};
 
 const COUNT: u64 = if cfg!(miri) { 20 } else { 2_000 };
@@ -122,6 +123,7 @@ fn values_pass_between_tasks_and_threads() {
         on_every_side!(spsc::blocking(capacity).unwrap());
         on_every_side!(mpsc::blocking(capacity).unwrap());
         on_every_side!(lanes::blocking(2, capacity).unwrap());
+        on_every_side!(group::blocking(2, capacity).unwrap());
     }
 }
 

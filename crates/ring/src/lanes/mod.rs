@@ -1,4 +1,4 @@
-//! Many producers, each with a lane of its own; one consumer.
+//! Many producers, each with a lane of its own; one consumer. ([`group`]: many that share the values.)
 //!
 //! # Contract
 //! A lane is a ring of one producer ([`spsc`]), so a push needs no atomic read-modify-write and competes with no other
@@ -33,6 +33,7 @@
 //! Tests below; tests/model_lanes.rs; tests/faults.rs; tests/leaks.rs; compare/: `r7_many_producers`.
 
 mod consumer;
+pub mod group;
 mod producer;
 #[cfg(all(test, not(unc_model)))]
 mod tests;
@@ -113,15 +114,15 @@ fn new<T, N: Notifier + Clone>(
 }
 
 /// The lanes that have no producer, the last one first.
-struct Free<T, N: Notifier> {
+struct Free<P> {
     of: usize,
-    producers: Mutex<Vec<spsc::Producer<T, N>>>,
+    producers: Mutex<Vec<P>>,
     used: Arc<AtomicUsize>,
 }
 
-impl<T, N: Notifier> Free<T, N> {
+impl<P> Free<P> {
     /// A lane, which has a producer now.
-    fn lane(&self) -> Option<spsc::Producer<T, N>> {
+    fn lane(&self) -> Option<P> {
         let mut producers = self.producers.lock().unwrap_or_else(PoisonError::into_inner);
         let lane = producers.pop()?;
         let used = self.of - producers.len();
@@ -132,7 +133,7 @@ impl<T, N: Notifier> Free<T, N> {
         Some(lane)
     }
 
-    fn give_back(&self, lane: spsc::Producer<T, N>) {
+    fn give_back(&self, lane: P) {
         self.producers.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
     }
 }

@@ -23,12 +23,12 @@ use uncontended_wait::Deadline;
 pub struct Producer<T, N: Notifier = Silent> {
     /// Gone only while this is dropped.
     lane: Option<spsc::Producer<T, N>>,
-    free: Arc<Free<T, N>>,
+    free: Arc<Free<spsc::Producer<T, N>>>,
 }
 
 impl<T, N: Notifier> Producer<T, N> {
     /// The first producer of lanes that are all free.
-    pub(super) fn first(free: Arc<Free<T, N>>) -> Producer<T, N> {
+    pub(super) fn first(free: Arc<Free<spsc::Producer<T, N>>>) -> Producer<T, N> {
         Producer { lane: free.lane(), free }
     }
 

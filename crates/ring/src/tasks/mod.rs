@@ -14,8 +14,9 @@
 #[cfg(feature = "futures")]
 pub mod futures;
 
+use crate::lanes::{self, group};
 use crate::notifier::{Sleeping, wait};
-use crate::{PopError, PushError, broadcast, lanes, mpsc, spsc};
+use crate::{PopError, PushError, broadcast, mpsc, spsc};
 use uncontended_wait::Sleepers;
 
 /// A side that values come out of.
@@ -114,5 +115,5 @@ macro_rules! producers {
     };
 }
 
-consumers!(spsc mpsc lanes);
-producers!(spsc mpsc lanes broadcast);
+consumers!(spsc mpsc lanes group);
+producers!(spsc mpsc lanes group broadcast);
