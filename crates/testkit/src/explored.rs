@@ -4,7 +4,10 @@
 //! If `UNC_MEMORY` is set, it selects the one memory model to explore under: `C11`, `TSO` or `SC`. A violation is
 //! reported in a line that begins with [`VIOLATED`]. `cargo xtask mutants` sets the variable and looks for the line.
 
-use uncontended_model::real::{Explorer, Memory, Report, Verdict};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use uncontended_model::real::{Explorer, Memory, Report, Thread, Verdict, current, park};
 
 /// The start of the line that reports a violation.
 pub const VIOLATED: &str = "VIOLATED";
@@ -81,6 +84,39 @@ fn name(memory: Memory) -> &'static str {
         Memory::C11 => "C11",
         Memory::Tso => "TSO",
         Memory::Sc => "SC",
+    }
+}
+
+/// Wakes a task by unparking its thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// A waker that unparks the calling thread.
+pub fn waker() -> Waker {
+    Waker::from(Arc::new(Unpark(current())))
+}
+
+/// Polls the future once, for the calling thread.
+pub fn poll_once<T>(future: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    match future.poll(&mut Context::from_waker(&waker())) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
+}
+
+/// Runs a task in the calling thread: polls until it is ready, and parks in between.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    loop {
+        match poll_once(future.as_mut()) {
+            Some(value) => return value,
+            None => park(),
+        }
     }
 }
 

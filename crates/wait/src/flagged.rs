@@ -35,6 +35,8 @@
 
 use crate::deadline::{Deadline, TimedOut};
 use crate::spin::{AdaptiveSpin, SleepBackoff};
+#[cfg(feature = "async")]
+use crate::tasks::Place;
 use crate::width::Width;
 use std::time::Duration;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -57,6 +59,8 @@ pub(crate) struct Flagged<W: Width> {
     pub(crate) word: W::Atomic,
     mode: AtomicU32,
     spin: AdaptiveSpin,
+    #[cfg(all(unc_model, feature = "async"))]
+    tasks: uncontended_atomic::Mutex<crate::tasks::List>,
 }
 
 impl<W: Width> std::fmt::Debug for Flagged<W> {
@@ -91,6 +95,8 @@ impl<W: Width> Flagged<W> {
             word: W::atomic(W::ZERO),
             mode: AtomicU32::new(mode).named("mode"),
             spin: AdaptiveSpin::new(),
+            #[cfg(all(unc_model, feature = "async"))]
+            tasks: uncontended_atomic::Mutex::new(crate::tasks::List::default()),
         }
     }
 
@@ -254,7 +260,7 @@ impl<W: Width> Flagged<W> {
         #[cfg(feature = "async")]
         {
             let left = if count == u32::MAX { usize::MAX } else { count as usize - threads };
-            threads + crate::tasks::wake(self.address(), left)
+            threads + crate::tasks::wake(self.place(), left)
         }
         #[cfg(not(feature = "async"))]
         threads
@@ -263,9 +269,14 @@ impl<W: Width> Flagged<W> {
 
 #[cfg(feature = "async")]
 impl<W: Width> Flagged<W> {
-    /// The key under which this word's tasks are registered.
-    pub(crate) fn address(&self) -> usize {
-        (&raw const self.word).addr()
+    /// Where this word's tasks are listed.
+    pub(crate) fn place(&self) -> Place<'_> {
+        let address = (&raw const self.word).addr();
+        #[cfg(not(unc_model))]
+        let list = crate::tasks::list_of(address);
+        #[cfg(unc_model)]
+        let list = &self.tasks;
+        Place { address, list }
     }
 
     /// Like `order`, but false between processes: a publisher in another process cannot wake this one's tasks.
@@ -276,10 +287,10 @@ impl<W: Width> Flagged<W> {
 
 /// A future that was leaked stays registered. Remove it, so that it does not take a wakeup from a later word at this
 /// address.
-#[cfg(feature = "async")]
+#[cfg(all(feature = "async", not(unc_model)))]
 impl<W: Width> Drop for Flagged<W> {
     fn drop(&mut self) {
-        crate::tasks::forget(self.address());
+        crate::tasks::forget(self.place());
     }
 }
 

@@ -9,7 +9,7 @@
 //! I1: the sleepers of a [`Source`] or a [`Drain`] lie in the ring that the side keeps.
 //!
 //! # Evidence
-//! tests/tasks.rs, with two executors.
+//! tests/tasks.rs, with two executors; tests/model_tasks.rs.
 
 #[cfg(feature = "futures")]
 pub mod futures;

@@ -63,7 +63,7 @@ impl<T, N: Notifier> Lane<T, N> {
     /// Puts `value` in at `tail`, or gives it back if the lane is full.
     ///
     /// # Safety
-    /// The caller has the lane's entry, `tail` is its position (I1), and it goes on with the next one.
+    /// The caller has the lane's entry, `tail` is its position (I1), and its next put is at the next one.
     #[inline(always)]
     pub(super) unsafe fn put(&self, tail: Position, value: T) -> Result<(), T> {
         if !self.has_room(tail) {

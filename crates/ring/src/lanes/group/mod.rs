@@ -25,8 +25,8 @@
 //!
 //! # State
 //! Each lane: `head`, the next position to claim, and slots, each with a mark: the last position in it, and whether
-//! that value has gone. `used`: how many lanes have ever had a producer. `consumers`: their number. `ended`: whether all
-//! producers have gone.
+//! that value has gone. `used`: how many lanes have ever had a producer. `consumers`: their number. `ended`: whether
+//! all producers have gone.
 //!
 //! I1: a lane's entry is in the list of free lanes, or in one [`Producer`]; only it writes at its `tail`.
 //! I2: a slot whose mark says that its value is there belongs to the consumer that moves `head` past it; one whose mark

@@ -7,7 +7,8 @@
 //! thread that lives as long as such a task waits.
 //!
 //! # State
-//! A fixed table of lists, hashed by the address of the flagged word; each list under its own lock.
+//! A fixed table of lists, hashed by the address of the flagged word; each list under its own lock. Under the checker
+//! each word has a list of its own, because a static would outlive an execution.
 //!
 //! # Invariants
 //! I1: a task is in the list before it sees the flag set, and checks its condition after its order (I3 of [`Flagged`]).
@@ -19,16 +20,19 @@
 //! I3: a waker that panics costs no other task its wakeup; the panic resumes in the thread that woke them.
 //!
 //! # Evidence
-//! tests/tasks.rs. The checker does not explore it: the table is a static under locks.
+//! tests/tasks.rs; tests/model_tasks.rs, each word with its own list. Mutants: tests/mutants/tasks.toml.
 
+mod soon;
+
+use self::soon::poll_again_soon;
 use crate::flagged::{FlagRepair, Flagged, Publishers};
 use crate::width::Width;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use uncontended_atomic::{Mutex, MutexGuard};
 
 struct Waiting {
     address: usize,
@@ -37,33 +41,54 @@ struct Waiting {
     waker: Option<Waker>,
 }
 
-struct List {
+/// Tasks in the order in which they came.
+#[derive(Default)]
+pub(crate) struct List {
     waiting: Vec<Waiting>,
     next_ticket: u64,
 }
 
+#[cfg(not(unc_model))]
 const LISTS: usize = 64;
 
+#[cfg(not(unc_model))]
 static TABLE: [Mutex<List>; LISTS] =
     [const { Mutex::new(List { waiting: Vec::new(), next_ticket: 0 }) }; LISTS];
 
+/// Where the tasks that wait on one word are listed.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'f> {
+    pub(crate) address: usize,
+    pub(crate) list: &'f Mutex<List>,
+}
+
+impl<'f> Place<'f> {
+    fn lock(self) -> MutexGuard<'f, List> {
+        // Wakers are woken and dropped outside the lock, so nothing panics inside.
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The list of an address: the upper bits of its product with 2^64 divided by the golden ratio, which spreads addresses
 /// that differ by any power of two. Words on cache lines of their own share their low bits.
+#[cfg(not(unc_model))]
 fn index(address: usize) -> usize {
     let mixed = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (u64::BITS - LISTS.ilog2())) as usize
 }
 
-fn list(address: usize) -> MutexGuard<'static, List> {
-    // Wakers are woken and dropped outside the lock, so nothing panics inside.
-    TABLE[index(address)].lock().unwrap_or_else(PoisonError::into_inner)
+/// The list of an address, with others'.
+#[cfg(not(unc_model))]
+pub(crate) fn list_of(address: usize) -> &'static Mutex<List> {
+    &TABLE[index(address)]
 }
 
-/// Wakes up to `count` tasks that wait at `address`, oldest first, and returns how many it woke.
-pub(crate) fn wake(address: usize, count: usize) -> usize {
+/// Wakes up to `count` tasks that wait at `place`, oldest first, and returns how many it woke.
+#[cfg_attr(unc_model, track_caller)]
+pub(crate) fn wake(place: Place<'_>, count: usize) -> usize {
     let mut woken = Vec::new();
     {
-        let mut list = list(address);
+        let (mut list, address) = (place.lock(), place.address);
         let here = list.waiting.iter_mut().filter(|waiting| waiting.address == address);
         woken.extend(here.filter_map(|waiting| waiting.waker.take()).take(count));
         if count == usize::MAX {
@@ -87,18 +112,20 @@ fn wake_each(tasks: Vec<Waker>) -> std::thread::Result<()> {
     tasks.into_iter().map(wake).fold(Ok(()), std::thread::Result::and)
 }
 
-/// Removes all tasks that wait at `address` without waking them.
-pub(crate) fn forget(address: usize) {
+/// Removes all tasks that wait at `place` without waking them.
+#[cfg(not(unc_model))]
+pub(crate) fn forget(place: Place<'_>) {
     let mut leaked = Vec::new();
-    leaked.extend(list(address).waiting.extract_if(.., |waiting| waiting.address == address));
+    let here = |waiting: &mut Waiting| waiting.address == place.address;
+    leaked.extend(place.lock().waiting.extract_if(.., here));
     drop(leaked);
 }
 
 /// Appends a task to its list, or updates its waker in place.
-fn register(address: usize, ticket: Option<u64>, waker: &Waker) -> u64 {
+fn register(place: Place<'_>, ticket: Option<u64>, waker: &Waker) -> u64 {
     let waker = waker.clone();
     let (replaced, ticket) = {
-        let mut list = list(address);
+        let (mut list, address) = (place.lock(), place.address);
         let known = |waiting: &&mut Waiting| Some(waiting.ticket) == ticket;
         if let Some(mine) = list.waiting.iter_mut().find(known) {
             (mine.waker.replace(waker), mine.ticket)
@@ -114,9 +141,9 @@ fn register(address: usize, ticket: Option<u64>, waker: &Waker) -> u64 {
 }
 
 /// Removes a task. True: it had been chosen.
-fn leave(address: usize, ticket: u64) -> bool {
+fn leave(place: Place<'_>, ticket: u64) -> bool {
     let mine = {
-        let mut list = list(address);
+        let mut list = place.lock();
         let at = list.waiting.iter().position(|waiting| waiting.ticket == ticket);
         at.map(|at| list.waiting.remove(at))
     };
@@ -140,7 +167,7 @@ pub(crate) fn poll<W: Width, R>(
         return Poll::Ready(value);
     }
     // I1: first the list, then flag, order, check.
-    ticket.0 = Some(register(flagged.address(), ticket.0, context.waker()));
+    ticket.0 = Some(register(flagged.place(), ticket.0, context.waker()));
     let mut repair = FlagRepair::new(flagged);
     loop {
         let is_flagged = flagged.flag(&mut repair).is_some();
@@ -162,7 +189,7 @@ pub(crate) fn poll<W: Width, R>(
 /// Ends the task's wait, and passes a wakeup on that was for it (I2).
 pub(crate) fn give_up<W: Width>(flagged: &Flagged<W>, ticket: &mut Ticket) {
     if let Some(ticket) = ticket.0.take()
-        && leave(flagged.address(), ticket)
+        && leave(flagged.place(), ticket)
     {
         flagged.wake_waiters(1);
     }
@@ -202,48 +229,7 @@ impl<W: Width, F> Drop for Until<'_, W, F> {
     }
 }
 
-/// Tasks to poll again without a wakeup.
-struct Soon {
-    tasks: Vec<Waker>,
-    has_thread: bool,
-}
-
-static SOON: Mutex<Soon> = Mutex::new(Soon { tasks: Vec::new(), has_thread: false });
-
-fn soon() -> MutexGuard<'static, Soon> {
-    SOON.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn poll_again_soon(task: Waker) {
-    let mut soon = soon();
-    soon.tasks.push(task);
-    if !soon.has_thread {
-        soon.has_thread = std::thread::Builder::new().spawn(poll_all_again).is_ok();
-    }
-    if !soon.has_thread {
-        // No thread could be started: poll them at once.
-        let tasks = std::mem::take(&mut soon.tasks);
-        drop(soon);
-        let _ = wake_each(tasks);
-    }
-}
-
-fn poll_all_again() {
-    loop {
-        std::thread::sleep(Duration::from_millis(4));
-        let tasks = {
-            let mut soon = soon();
-            soon.has_thread = !soon.tasks.is_empty();
-            std::mem::take(&mut soon.tasks)
-        };
-        if tasks.is_empty() {
-            return;
-        }
-        let _ = wake_each(tasks);
-    }
-}
-
-#[cfg(test)]
+#[cfg(all(test, not(unc_model)))]
 mod tests {
     use super::*;
 
