@@ -101,19 +101,19 @@ fn several_at_once() {
     are(seen, [1, 2]);
 }
 
-/// Two producers, two consumers: each value arrives once.
+/// Two producers, two consumers, of which one pops once: each value arrives once.
 fn two_to_two() {
     let (mut one, consumer) = group::ring(2, 1).unwrap();
     let mut other = one.try_clone().unwrap();
     let first = spawn(move || one.push(1).unwrap());
-    let second = spawn(move || other.push(2).unwrap());
-    let another = consumer.clone();
-    let popper = spawn(move || drain(another));
+    let mut another = consumer.clone();
+    let popper = spawn(move || another.pop().ok());
+    other.push(2).unwrap();
+    drop(other);
     let mut seen = drain(consumer);
     seen.extend(popper.join().unwrap());
     are(seen, [1, 2]);
     first.join().unwrap();
-    second.join().unwrap();
 }
 
 /// A producer joins, pushes and goes, and the other one goes, while a consumer looks for the end.
