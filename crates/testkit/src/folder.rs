@@ -1,6 +1,7 @@
 //! A temporary folder for a test.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A new folder, removed with its contents when dropped.
 #[derive(Debug)]
@@ -10,8 +11,11 @@ impl Folder {
     /// An empty folder.
     #[expect(clippy::new_without_default, reason = "it creates a folder on disk")]
     pub fn new() -> Folder {
+        // No name twice: the test that had it may have removed it, and remove it again.
+        static NEXT: AtomicU32 = AtomicU32::new(0);
         let base = std::env::temp_dir();
-        for number in 0.. {
+        loop {
+            let number = NEXT.fetch_add(1, Relaxed);
             let path = base.join(format!("unc-test-{}-{number}", std::process::id()));
             match std::fs::create_dir(&path) {
                 Ok(()) => return Folder(path),
@@ -19,7 +23,6 @@ impl Folder {
                 Err(error) => panic!("{}: {error}", path.display()),
             }
         }
-        unreachable!("there is always a free number")
     }
 
     /// Its path.
@@ -50,6 +53,13 @@ mod tests {
         std::fs::write(one.file("a"), "text").unwrap();
         let file = one.path().join("a");
         drop(one);
-        assert!(!file.exists() && two.path().is_dir()); // Another test may have the folder's name by now.
+        assert!(!file.exists() && two.path().is_dir());
+    }
+
+    #[test]
+    fn a_name_is_given_once() {
+        let one = Folder::new();
+        std::fs::remove_dir(one.path()).unwrap();
+        assert_ne!(Folder::new().path(), one.path());
     }
 }
