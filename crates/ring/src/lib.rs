@@ -35,6 +35,7 @@ pub mod broadcast;
 mod error;
 #[cfg(not(unc_model))]
 mod given;
+mod idling;
 pub mod iter;
 pub mod lanes;
 pub mod lossy;

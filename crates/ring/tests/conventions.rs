@@ -7,6 +7,7 @@ use uncontended_ring::lanes::{self, group};
 use uncontended_ring::notifier::Joint;
 use uncontended_ring::{PopError, PushError, mpsc, spsc};
 use uncontended_wait::Deadline;
+use uncontended_wait::idle::Idle;
 
 const SHORT: Duration = Duration::from_millis(2);
 
@@ -33,6 +34,55 @@ fn every_ring_has_them() {
     has_the_conventions!(mpsc::blocking(2));
     has_the_conventions!(lanes::blocking(1, 2));
     has_the_conventions!(group::blocking(1, 2));
+}
+
+/// Counts how often a side had nothing to do since it last had.
+#[derive(Default)]
+struct Counting {
+    now: u32,
+    most: u32,
+}
+
+impl Idle for Counting {
+    fn idle(&mut self) {
+        self.now += 1;
+        self.most = self.most.max(self.now);
+        std::thread::yield_now();
+    }
+
+    fn reset(&mut self) {
+        self.now = 0;
+    }
+}
+
+macro_rules! polls {
+    ($ring:expr) => {{
+        let (mut producer, mut consumer) = $ring.unwrap();
+        let mut idle = Counting::default();
+        assert_eq!(producer.push_idling(0, &mut idle), Ok(()));
+        assert_eq!((idle.now, idle.most), (0, 0));
+        let other = std::thread::spawn(move || {
+            let mut idle = Counting::default();
+            (1..500).try_for_each(|value| producer.push_idling(value, &mut idle)).unwrap();
+            idle
+        });
+        std::thread::sleep(SHORT);
+        let popped: Vec<i32> = std::iter::from_fn(|| consumer.pop_idling(&mut idle)).collect();
+        assert_eq!(popped, (0..500).collect::<Vec<_>>());
+        let other = other.join().unwrap();
+        assert!(other.now == 0 && other.most > 0, "it was full for a while");
+        let (mut producer, consumer) = $ring.unwrap();
+        drop(consumer);
+        assert_eq!(producer.push_idling(7, &mut idle), Err(7));
+    }};
+}
+
+#[test]
+fn a_side_that_polls_idles_until_it_succeeds() {
+    polls!(spsc::ring(2));
+    polls!(mpsc::ring(2));
+    polls!(lanes::ring(1, 2));
+    polls!(group::ring(1, 2));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A temporary folder for a test.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// A new folder, removed with its contents when dropped.
 #[derive(Debug)]
@@ -12,10 +12,12 @@ impl Folder {
     #[expect(clippy::new_without_default, reason = "it creates a folder on disk")]
     pub fn new() -> Folder {
         // No name twice: the test that had it may have removed it, and remove it again.
-        static NEXT: AtomicU32 = AtomicU32::new(0);
+        static NEXT: Mutex<u32> = Mutex::new(0);
         let base = std::env::temp_dir();
+        let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let number = NEXT.fetch_add(1, Relaxed);
+            let number = *next;
+            *next += 1;
             let path = base.join(format!("unc-test-{}-{number}", std::process::id()));
             match std::fs::create_dir(&path) {
                 Ok(()) => return Folder(path),
