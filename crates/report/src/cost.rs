@@ -43,8 +43,8 @@ pub(crate) fn of_locks(report: &RunReport) -> String {
 pub(crate) fn warning(report: &RunReport) -> Option<String> {
     let share = report.observer.cpu_share.filter(|&share| share >= MUCH)?;
     Some(format!(
-        "Observing took {} of the CPU time, by an estimate: threads take locks so often that shares of waits and holds may \
-         be others without it; decide by times of the program alone (`unc compare`)",
+        "Observing took {} of the CPU time, by an estimate: threads take locks so often that the shares of waits and \
+         holds may differ without it; decide by times of the program alone (`unc compare`)",
         of_time(share)
     ))
 }
