@@ -10,7 +10,8 @@
 //! [`code`].
 //!
 //! What the rings and waits need exists on every system: [`annotate`], [`clock`], [`futex`]'s words, [`parking`],
-//! [`prefetch`]. The rest is Linux's, and what runs in an observed program is for x86-64 and AArch64 alone.
+//! [`prefetch`]. What measuring commands and reading a record need is POSIX: [`interrupts`], [`limits`], [`supervise`].
+//! The rest is Linux's, and what runs in an observed program is for x86-64 and AArch64 alone.
 //!
 //! # Contracts of the C library and the kernel
 //! SAFETY comments cite these; the invariants of one module (`I1`) are in its header.
@@ -39,16 +40,18 @@ pub mod bpf;
 pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod code;
+#[cfg(unix)]
+mod ended;
 #[cfg(target_os = "linux")]
 pub mod filter;
 pub mod futex;
 #[cfg(target_os = "linux")]
 pub mod inherited;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub mod interrupts;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod kernel;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub mod limits;
 #[cfg(target_os = "linux")]
 pub mod membarrier;
@@ -64,7 +67,7 @@ pub mod prefetch;
 pub mod process;
 #[cfg(target_os = "linux")]
 pub mod signals;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub mod supervise;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod switches;
