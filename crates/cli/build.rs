@@ -2,9 +2,9 @@
 //!
 //! # Contract
 //! For Linux on x86-64 and AArch64, sets `cfg(unc_full)` and leaves `observe.so` in `OUT_DIR`; for other systems, and
-//! with `--cfg unc_portable`, does neither. A nested cargo compiles the crate `observe` as a static library, which this script
-//! links with the C compiler: rustc gives every cdylib an anonymous version script, which cannot be combined with the
-//! versioned names that `pthread_cond_*` needs.
+//! with `--cfg unc_portable`, does neither. A nested cargo compiles the crate `observe` as a static library, which this
+//! script links with the C compiler: rustc gives every cdylib an anonymous version script, which cannot be combined
+//! with the versioned names that `pthread_cond_*` needs.
 //! # Invariants
 //! I1: the nested cargo has its own target directory, so it never waits for a lock that the outer one holds.
 //! I2: all profiles of the workspace share that directory, and none of the outer build's flags, wrappers or profile
@@ -97,10 +97,12 @@ fn write_workspace(observer: &Path, folder: &Path) -> PathBuf {
     );
     for (name, dependencies) in CRATES {
         let kind = if name == "observe" { "crate-type = [\"staticlib\"]\n" } else { "" };
+        let features =
+            if name == "atomic" { "[features]\ndefault = [\"std\"]\nstd = []\n" } else { "" };
         let version = variable("CARGO_PKG_VERSION");
         let mut text = format!(
             "[package]\nname = \"uncontended-{name}\"\nversion = \"{version}\"\nedition = \"2024\"\n\
-             [lib]\npath = {:?}\n{kind}[lints.rust]\nunexpected_cfgs = \"allow\"\n[dependencies]\n",
+             [lib]\npath = {:?}\n{kind}[lints.rust]\nunexpected_cfgs = \"allow\"\n{features}[dependencies]\n",
             observer.join(name).join("lib.rs")
         );
         for dependency in dependencies {

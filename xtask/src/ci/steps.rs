@@ -203,7 +203,9 @@ export RUSTFLAGS="-D warnings" CARGO_TARGET_DIR=target/other
 for target in $OTHER_TARGETS; do
   cargo check --target "$target" -p uncontended -p uncontended-model -p uncontended-trace || exit 1
 done
-for target in $WORKBENCH_TARGETS; do cargo check --target "$target" -p uncontended-cli || exit 1; done"#;
+for target in $WORKBENCH_TARGETS; do cargo check --target "$target" -p uncontended-cli || exit 1; done
+cargo check --target "$BARE_TARGET" -p uncontended-ring --no-default-features || exit 1
+[ "$(cargo tree --target "$BARE_TARGET" -p uncontended-ring --no-default-features -e normal --prefix none | wc -l)" = 2 ]"#;
     const LAPTOP: &str = r#"
 folder=$(mktemp -d)
 cargo run -q -- run --no-history --quiet --trace "$folder/run.unc" -- sort --parallel=2 Cargo.lock >/dev/null &&

@@ -19,7 +19,7 @@ const RUNS: u64 = 1_000_000;
 /// The default for a test that calls membarrier, which takes microseconds.
 const SLOW_RUNS: u64 = 20_000;
 
-/// The final states of so many runs, counted, and the number of CPUs used.
+/// The final states of `runs` runs, counted, and the number of CPUs used.
 #[cfg(unc_full)]
 fn run(program: &Program, runs: u64) -> Result<(BTreeMap<Outcome, u64>, usize), String> {
     let setup = uncontended_machine::Setup { runs, seed: 0 };
