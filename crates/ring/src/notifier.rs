@@ -11,12 +11,12 @@
 #[cfg(feature = "std")]
 mod sleeping;
 
-#[cfg(feature = "async")]
-pub(crate) use sleeping::wait;
+#[cfg(feature = "std")]
+pub(crate) use sleeping::sleep;
 #[cfg(feature = "std")]
 pub use sleeping::{Joint, Sleeping};
-#[cfg(feature = "std")]
-pub(crate) use sleeping::{kept, sleep};
+#[cfg(feature = "async")]
+pub(crate) use sleeping::{kept, wait};
 
 use core::ops::Deref;
 use uncontended_atomic::{AtomicU32, Named, Ordering::Relaxed};
