@@ -1,9 +1,10 @@
 //! Builds the preloaded library that `unc` embeds.
 //!
 //! # Contract
-//! Leaves `observe.so` in `OUT_DIR`. A nested cargo compiles the crate `observe` as a static library, which this script
-//! links with the C compiler: rustc gives every cdylib an anonymous version script, which cannot be combined with the
-//! versioned names that `pthread_cond_*` needs.
+//! For Linux on x86-64 and AArch64, sets `cfg(unc_full)` and leaves `observe.so` in `OUT_DIR`; for other systems, and
+//! with `--cfg unc_portable`, does neither. A nested cargo compiles the crate `observe` as a static library, which this
+//! script links with the C compiler: rustc gives every cdylib an anonymous version script, which cannot be combined
+//! with the versioned names that `pthread_cond_*` needs.
 //! # Invariants
 //! I1: the nested cargo has its own target directory, so it never waits for a lock that the outer one holds.
 //! I2: all profiles of the workspace share that directory, and none of the outer build's flags, wrappers or profile
@@ -31,6 +32,22 @@ const CRATES: [(&str, &[&str]); 5] = [
 const CHECKED: &str = "UNC_OBSERVER_CHECKED";
 
 fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-check-cfg=cfg(unc_full)");
+    if is_full() {
+        println!("cargo::rustc-cfg=unc_full");
+        build();
+    }
+}
+
+/// Whether there is an observer for the system that is built for.
+fn is_full() -> bool {
+    let [system, processor] = ["OS", "ARCH"].map(|of| variable(&format!("CARGO_CFG_TARGET_{of}")));
+    let is_known = system == "linux" && ["x86_64", "aarch64"].contains(&processor.as_str());
+    is_known && env::var_os("CARGO_CFG_UNC_PORTABLE").is_none()
+}
+
+fn build() {
     let out = PathBuf::from(variable("OUT_DIR"));
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
     let observer = here.join("observer");
@@ -52,7 +69,6 @@ fn main() {
     for file in sources(&archive_folder.join("libuncontended_observe.d")) {
         println!("cargo::rerun-if-changed={}", file.strip_prefix(&here).unwrap_or(&file).display());
     }
-    println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=observer/observe.map");
     println!("cargo::rerun-if-env-changed=CC");
     println!("cargo::rerun-if-env-changed={CHECKED}");
@@ -81,10 +97,12 @@ fn write_workspace(observer: &Path, folder: &Path) -> PathBuf {
     );
     for (name, dependencies) in CRATES {
         let kind = if name == "observe" { "crate-type = [\"staticlib\"]\n" } else { "" };
+        let features =
+            if name == "atomic" { "[features]\ndefault = [\"std\"]\nstd = []\n" } else { "" };
         let version = variable("CARGO_PKG_VERSION");
         let mut text = format!(
             "[package]\nname = \"uncontended-{name}\"\nversion = \"{version}\"\nedition = \"2024\"\n\
-             [lib]\npath = {:?}\n{kind}[lints.rust]\nunexpected_cfgs = \"allow\"\n[dependencies]\n",
+             [lib]\npath = {:?}\n{kind}[lints.rust]\nunexpected_cfgs = \"allow\"\n{features}[dependencies]\n",
             observer.join(name).join("lib.rs")
         );
         for dependency in dependencies {

@@ -6,7 +6,7 @@
 
 use crate::pause::step;
 use core::fmt;
-use std::sync::atomic::{self as raw, Ordering};
+use core::sync::atomic::{self as raw, Ordering};
 
 macro_rules! atomic {
     ($(#[$doc:meta])* $name:ident $(<$param:ident>)?, $value:ty) => {
@@ -185,7 +185,7 @@ atomic! {
     AtomicPtr<T>, *mut T
 }
 
-#[cfg(not(any(not(target_os = "linux"), unc_portable)))]
+#[cfg(all(feature = "std", target_os = "linux", not(unc_portable)))]
 impl AtomicU32 {
     /// The type that floor 0 takes.
     pub(crate) fn raw(&self) -> &raw::AtomicU32 {

@@ -1,6 +1,8 @@
 //! Spinning for a time, with the processor's hint for wait loops. A hint lasts a few nanoseconds on one processor and
 //! dozens on another, so it is measured with the clock.
 //!
+//! Without the feature `std` there is no clock, and a hint counts as long as on most processors.
+//!
 //! # State
 //! The duration of a hint, measured at first use.
 
@@ -21,7 +23,17 @@ mod measured {
     }
 }
 
-#[cfg(not(any(miri, unc_model)))]
+#[cfg(not(any(feature = "std", miri, unc_model)))]
+mod measured {
+    /// Processors take from a few to about 45.
+    const HINT_NS: u32 = 20;
+
+    pub(super) fn hints(ns: u32) -> u32 {
+        (ns / HINT_NS).max(1)
+    }
+}
+
+#[cfg(all(feature = "std", not(any(miri, unc_model))))]
 mod measured {
     use crate::AtomicU32;
     use crate::Ordering::Relaxed;
@@ -53,7 +65,7 @@ mod measured {
     fn measure() -> u32 {
         let round = || {
             let start = monotonic_ns();
-            (0..HINTS).for_each(|_| std::hint::spin_loop());
+            (0..HINTS).for_each(|_| core::hint::spin_loop());
             monotonic_ns() - start
         };
         let least_ns = (0..ROUNDS).map(|_| round()).min().unwrap_or(0);

@@ -11,13 +11,16 @@
 //! - under `--cfg unc_model` the model checker's types, with which the same code is explored in every execution that
 //!   C11 or x86-TSO allows.
 //!
-//! Where there are no futexes, sleepers wait in a table ([`uncontended_sys::parking`]): on other systems than Linux,
+//! Where there are no futexes, sleepers wait in a table (`uncontended_sys::parking`): on other systems than Linux,
 //! and under `--cfg unc_portable`, with which a program on Linux shows how such a build behaves.
 //!
 //! Whatever explored code may wait on has to be replaced with them, so it is here too: threads, mutexes and condition
 //! variables, futexes. `UnsafeCell` is here because the checker looks for data races on it, [`Own`] because signal
 //! handlers run between its steps, `Arc` because its counters order what its owners did. [`CachePadded`] is the same in
 //! all three.
+//!
+//! Without the feature `std`, there are atomics, cells and hints alone, for targets that have `alloc` and atomics of 64
+//! bits.
 //!
 //! The checker's types are larger than the originals, and their `new` is not `const`: memory laid out by hand (`trace`)
 //! and statics cannot be explored.
@@ -29,11 +32,17 @@
 //! # Evidence
 //! tests/door.rs: scenarios run with real threads or explored.
 
+#![cfg_attr(not(feature = "std"), no_std)]
+
+#[cfg(not(unc_model))]
+extern crate alloc;
+
 mod ahead;
 #[cfg(not(unc_model))]
 mod atomics;
 #[cfg(not(unc_model))]
 mod cell;
+#[cfg(feature = "std")]
 mod futex;
 mod hint;
 #[cfg(not(unc_model))]
@@ -51,6 +60,8 @@ pub use self::atomics::{
 };
 #[cfg(not(unc_model))]
 pub use self::cell::UnsafeCell;
+#[cfg(feature = "std")]
+pub use self::futex::{FutexWord, Scope, Wait, futex_wait, futex_wake};
 #[cfg(not(unc_model))]
 pub use self::named::Named;
 #[cfg(not(unc_model))]
@@ -59,17 +70,18 @@ pub use self::own::Own;
 pub use self::pause::{inject_pauses, interrupt_after, never_interrupted, pauses};
 pub use self::{
     ahead::{prefetch_to_read, prefetch_to_write},
-    futex::{FutexWord, Scope, Wait, futex_wait, futex_wake},
     hint::spin_for_ns,
     padded::CachePadded,
 };
-#[cfg(unc_model)]
-pub use std::cell::Cell as Own;
 #[cfg(not(unc_model))]
+pub use alloc::sync::Arc;
+#[cfg(unc_model)]
+pub use core::cell::Cell as Own;
+#[cfg(not(unc_model))]
+pub use core::{hint::spin_loop, sync::atomic::Ordering};
+#[cfg(all(feature = "std", not(unc_model)))]
 pub use std::{
-    hint::spin_loop,
-    sync::atomic::Ordering,
-    sync::{Arc, Condvar, Mutex, MutexGuard},
+    sync::{Condvar, Mutex, MutexGuard},
     thread::{JoinHandle, Thread, current, park, spawn, yield_now},
 };
 #[cfg(unc_model)]

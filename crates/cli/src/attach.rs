@@ -9,8 +9,8 @@ mod figures;
 mod target;
 
 use crate::console::complain;
-use crate::emit;
 use crate::limits;
+use crate::run::after;
 use crate::run::plan::{Plan, Refusal};
 use crate::run::reports::Reports;
 use crate::run::session::{Outputs, now_unix_s};
@@ -209,7 +209,7 @@ fn report(
     outputs: &mut Outputs,
     symbols: &mut ElfSymbols,
 ) -> Result<(), Failure> {
-    emit::after_run(plan, &record(seen.began_ns, seen), facts, outputs, symbols)
+    after::after_run(plan, &record(seen.began_ns, seen), facts, outputs, symbols)
 }
 
 /// What was lost, and what became of the processes.

@@ -1,6 +1,10 @@
 //! The workbench `unc`: one module per command; this file only names them.
+//!
+//! `cfg(unc_full)`, which `build.rs` sets, means that all of them are there: on Linux on x86-64 and AArch64. Elsewhere,
+//! [`mod@commands`] has what stands for those that watch programs.
 #![forbid(unsafe_code)]
 
+#[cfg(unc_full)]
 mod attach;
 mod commands;
 mod console;
@@ -10,6 +14,7 @@ mod files;
 mod limits;
 mod memory;
 mod output;
+#[cfg(unc_full)]
 mod run;
 mod settings;
 mod symbols;

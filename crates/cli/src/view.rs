@@ -9,7 +9,7 @@ use crate::emit;
 use crate::files::{self, Named};
 use crate::output::Output;
 use crate::symbols::ElfSymbols;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use uncontended_decide::Failure;
 use uncontended_report::aggregate::{Timeline, timeline};
 use uncontended_report::facts::Facts;
@@ -54,11 +54,6 @@ impl View {
     /// Whether the report goes to any file.
     pub(crate) fn is_written(&self) -> bool {
         self.named().iter().any(|(_, path)| path.is_some())
-    }
-
-    /// Whether a form goes to standard output.
-    pub(crate) fn takes_stdout(&self) -> bool {
-        self.named().iter().any(|&(_, path)| path == Some(Path::new("-")))
     }
 
     /// Opens the files. They must be different from each other, from those `written` besides, and from those `read`.
@@ -106,11 +101,6 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Whether the report goes to a file instead of the terminal.
-    pub(crate) fn has_text(&self) -> bool {
-        self.report.is_some()
-    }
-
     /// What the forms need of the record besides its report.
     pub(crate) fn timelines(
         &self,
@@ -159,13 +149,4 @@ pub(crate) fn last_of(
     let last = failures.next_back();
     failures.for_each(|failure| complain(&failure));
     last.map_or(Ok(()), Err)
-}
-
-/// Refuses `-` for files that may not be standard output.
-pub(crate) fn refuse_stdout(named: &[Named<'_>], why: &str) -> Result<(), Failure> {
-    let of = named.iter().find(|(_, path)| *path == Some(Path::new("-")));
-    of.map_or(Ok(()), |(flag, _)| {
-        let remedy = "name a file instead; /dev/stderr is one, and ./- is one of that name";
-        Err(Failure::new(format!("{flag} - is refused: {why}"), remedy))
-    })
 }

@@ -46,6 +46,41 @@ fn a_timed_out_run_is_killed_with_its_children_and_has_failed() {
     assert_eq!(lines(&late), 0);
 }
 
+/// As on kernels before 5.3, in some sandboxes, and on other systems than Linux.
+#[test]
+fn runs_are_followed_where_no_descriptor_of_a_process_can_be_had() {
+    const PIDFD_OPEN: i64 = 434;
+    const NO_SUCH_CALL: u16 = 38;
+    let folder = Folder::new();
+    let late = folder.file("late");
+    let printing = ["--metric", "regex:x=(.*)", "--", "echo x=7s"];
+    let hanging = format!("(sleep 2; echo late >> {late}) & wait");
+    let timed_out = ["--timeout", "30ms", "--", &hanging];
+    let started = Instant::now();
+    let both = || {
+        let forbidden = uncontended_sys::filter::forbid(PIDFD_OPEN as _, NO_SUCH_CALL);
+        let once = |rest: &[&str]| {
+            let flags = ["slo", "--at-most", "1h", "--rate", "60%", "--bursts", "1", "--json", "-"];
+            unc(&[&flags[..], rest].concat())
+        };
+        forbidden.map(|()| [once(&printing), once(&timed_out)])
+    };
+    let both = std::thread::scope(|scope| scope.spawn(both).join().unwrap());
+    let [printing, timed_out] = match both {
+        Ok(both) => both,
+        Err(error) => {
+            let name = "runs_are_followed_where_no_descriptor_of_a_process_can_be_had";
+            return uncontended_testkit::skip!(name, "no filter of system calls: {error}");
+        }
+    };
+    let first = &printing.json()["runs"][0];
+    assert_eq!((&first["value"], &first["outcome"]), (&7e9.into(), &"ok".into()));
+    assert_eq!(timed_out.json()["runs"][0]["outcome"], "timed-out", "{}", timed_out.err);
+    // If the children were alive, they would have written by now.
+    std::thread::sleep(Duration::from_millis(2500).saturating_sub(started.elapsed()));
+    assert_eq!(lines(&late), 0);
+}
+
 #[test]
 fn commands_around_the_runs_run_as_often_as_they_should() {
     let folder = Folder::new();

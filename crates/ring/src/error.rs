@@ -1,7 +1,7 @@
 //! Errors: small enums. A failed push hands the value back.
 
-use std::error::Error;
-use std::fmt;
+use core::error::Error;
+use core::fmt;
 
 /// Why a ring cannot have the requested capacity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

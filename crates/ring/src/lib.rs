@@ -18,6 +18,8 @@
 //! `_wait`, they sleep until they succeed or never can; what is then the only reason is `None`, or the value back. With
 //! `_deadline` and `_timeout`, they give up, and say why. With `_async` (a feature), they are for tasks.
 //!
+//! Without the feature `std`, on targets with `alloc` alone, there are the sides that poll, of all rings but `lanes`.
+//!
 //! Rings never sleep. After each change that a side may wait for, they call a [`notifier`]: [`Silent`] for sides that
 //! poll, [`Sleepers`](uncontended_wait::Sleepers) for sides that sleep, [`Joint`](notifier::Joint) for a consumer that
 //! waits for several rings.
@@ -31,12 +33,20 @@
 //! Unit tests, also under Miri and on AArch64. tests/model.rs and others: every execution of this code that C11 or
 //! x86-TSO allows; tests/mutants: seeded bugs that they find.
 
+#![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(not(feature = "std"), allow(dead_code, reason = "sides that sleep use it"))]
+
+extern crate alloc;
+
 pub mod broadcast;
 mod error;
-#[cfg(not(unc_model))]
+#[cfg(all(feature = "std", not(unc_model)))]
 mod given;
+#[cfg(feature = "std")]
 mod idling;
+#[cfg(feature = "std")]
 pub mod iter;
+#[cfg(feature = "std")]
 pub mod lanes;
 pub mod lossy;
 pub mod mpsc;

@@ -52,7 +52,7 @@ pub(crate) const fn words<T: Plain>() -> usize {
 pub(crate) fn word<T: Plain>(value: &T, index: usize) -> u64 {
     let mut word = 0;
     let (from, len) = part::<T>(index);
-    let source = std::ptr::from_ref(value).cast::<u8>().wrapping_add(from);
+    let source = core::ptr::from_ref(value).cast::<u8>().wrapping_add(from);
     // SAFETY: these `len` bytes belong to the value and are initialised (I1); a word has at least `len` bytes.
     unsafe { source.copy_to_nonoverlapping((&raw mut word).cast(), len) };
     word
@@ -61,7 +61,7 @@ pub(crate) fn word<T: Plain>(value: &T, index: usize) -> u64 {
 /// Assembles a value from its words. Calls `load` once per word.
 #[inline(always)]
 pub(crate) fn value<T: Plain>(load: impl Fn(usize) -> u64) -> T {
-    let mut value = std::mem::MaybeUninit::<T>::uninit();
+    let mut value = core::mem::MaybeUninit::<T>::uninit();
     for index in 0..words::<T>() {
         let (word, (to, len)) = (load(index), part::<T>(index));
         let target = value.as_mut_ptr().cast::<u8>().wrapping_add(to);

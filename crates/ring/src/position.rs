@@ -48,7 +48,7 @@ impl Position {
     /// speculative execution too.
     #[inline(always)]
     pub(crate) fn at_most(self, bound: Position) -> Position {
-        Position(std::hint::select_unpredictable(self.is_after(bound), bound.0, self.0))
+        Position(core::hint::select_unpredictable(self.is_after(bound), bound.0, self.0))
     }
 
     /// Whether this is later than `bound`; the two are at most 2^62 steps apart.

@@ -11,10 +11,12 @@
 use crate::CapacityError;
 use crate::position::Position;
 use crate::view::View;
-use std::fmt;
-use std::marker::PhantomData;
-use std::mem::MaybeUninit;
-use std::ptr::NonNull;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
 use uncontended_atomic::{Named, UnsafeCell};
 
 /// The largest capacity of any ring: 2^31.
@@ -98,8 +100,8 @@ impl<S> fmt::Debug for Slots<S> {
 
 /// Slots that follow each other: those up to the end of the array, then the rest from its start.
 pub(crate) struct Run<'s, S> {
-    now: std::slice::Iter<'s, S>,
-    then: std::slice::Iter<'s, S>,
+    now: core::slice::Iter<'s, S>,
+    then: core::slice::Iter<'s, S>,
 }
 
 impl<'s, S> Run<'s, S> {
@@ -121,7 +123,7 @@ impl<'s, S> Run<'s, S> {
                 let Some(slot) = self.now.next() else { return };
                 each(slot, value);
             }
-            std::mem::swap(&mut self.now, &mut self.then);
+            core::mem::swap(&mut self.now, &mut self.then);
         }
     }
 
@@ -148,7 +150,7 @@ impl<'s, S> Iterator for Run<'s, S> {
     #[inline(always)]
     fn next(&mut self) -> Option<&'s S> {
         self.now.next().or_else(|| {
-            std::mem::swap(&mut self.now, &mut self.then);
+            core::mem::swap(&mut self.now, &mut self.then);
             self.now.next()
         })
     }
@@ -226,7 +228,7 @@ impl<T> Slot<T> {
 #[inline]
 pub(crate) unsafe fn values<T>(slots: &[Slot<T>]) -> &[T] {
     // SAFETY: a slot has the layout of its value, and holds one (I2).
-    unsafe { std::slice::from_raw_parts(slots.as_ptr().cast(), slots.len()) }
+    unsafe { core::slice::from_raw_parts(slots.as_ptr().cast(), slots.len()) }
 }
 
 /// The memory of the slots.
@@ -234,7 +236,7 @@ pub(crate) unsafe fn values<T>(slots: &[Slot<T>]) -> &[T] {
 #[inline]
 pub(crate) fn as_memory<T>(slots: &[Slot<T>]) -> *mut [MaybeUninit<T>] {
     // A slot has the layout of its memory.
-    std::ptr::slice_from_raw_parts_mut(slots.as_ptr().cast_mut().cast(), slots.len())
+    core::ptr::slice_from_raw_parts_mut(slots.as_ptr().cast_mut().cast(), slots.len())
 }
 
 #[cfg(test)]

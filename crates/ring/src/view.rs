@@ -18,7 +18,7 @@
 
 use crate::position::Position;
 use crate::slots::Run;
-use std::ptr::NonNull;
+use core::ptr::NonNull;
 use uncontended_atomic::{prefetch_to_read, prefetch_to_write};
 
 /// Bytes in a cache line.
@@ -72,7 +72,7 @@ impl<S> View<S> {
     pub(crate) unsafe fn run<'s>(&self, position: Position, count: usize) -> Run<'s, S> {
         debug_assert!(count <= self.len());
         // SAFETY: every slot is initialised, and only shared references to it exist (I1).
-        let all = unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len()) };
+        let all = unsafe { core::slice::from_raw_parts(self.base.as_ptr(), self.len()) };
         let first = self.index(position);
         let whole = count.min(self.len() - first);
         Run::new(&all[first..first + whole], &all[..count - whole])
@@ -80,7 +80,7 @@ impl<S> View<S> {
 
     /// The whole array.
     pub(crate) fn as_slice_ptr(&self) -> *mut [S] {
-        std::ptr::slice_from_raw_parts_mut(self.base.as_ptr(), self.len())
+        core::ptr::slice_from_raw_parts_mut(self.base.as_ptr(), self.len())
     }
 
     /// Prefetches the slot at `position` for reading.

@@ -6,11 +6,12 @@
 //! program's own locks: [`annotate`]. What this process does at its limits: [`limits`]. Measuring a command:
 //! [`supervise`], [`interrupts`]; measuring this process: [`usage`]. A barrier on all threads: [`membarrier`]; whether
 //! a thread left its CPU: [`switches`]; sleeping on a word: [`futex`], [`parking`]; forbidding a system call:
-//! [`filter`]. Prefetching cache lines: [`prefetch`]. Where a thread runs: [`affinity`]; machine code made at run time:
+//! [`filter`]. Where a thread runs: [`affinity`]; machine code made at run time:
 //! [`code`].
 //!
-//! What the rings and waits need exists on every system: [`annotate`], [`clock`], [`futex`]'s words, [`parking`],
-//! [`prefetch`]. The rest is Linux's, and what runs in an observed program is for x86-64 and AArch64 alone.
+//! What the rings and waits need exists on every system: [`annotate`], [`clock`], [`futex`]'s words, [`parking`].
+//! What measuring commands and reading a record need is POSIX: [`interrupts`], [`limits`], [`supervise`].
+//! The rest is Linux's, and what runs in an observed program is for x86-64 and AArch64 alone.
 //!
 //! # Contracts of the C library and the kernel
 //! SAFETY comments cite these; the invariants of one module (`I1`) are in its header.
@@ -39,16 +40,18 @@ pub mod bpf;
 pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod code;
+#[cfg(unix)]
+mod ended;
 #[cfg(target_os = "linux")]
 pub mod filter;
 pub mod futex;
 #[cfg(target_os = "linux")]
 pub mod inherited;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub mod interrupts;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod kernel;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub mod limits;
 #[cfg(target_os = "linux")]
 pub mod membarrier;
@@ -59,12 +62,11 @@ pub mod pair_cost;
 pub mod parking;
 #[cfg(target_os = "linux")]
 pub mod perf;
-pub mod prefetch;
 #[cfg(target_os = "linux")]
 pub mod process;
 #[cfg(target_os = "linux")]
 pub mod signals;
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub mod supervise;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod switches;

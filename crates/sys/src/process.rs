@@ -140,13 +140,6 @@ fn restore(signal: i32, ignored: bool) {
     unsafe { libc::signal(signal, disposition) };
 }
 
-/// Sends a signal to the process group of a child that leads one and has not been reaped. If it has ended, this does
-/// nothing and is not an error.
-pub fn signal_group(leader: u32, signal: i32) {
-    // SAFETY: numbers (L1).
-    unsafe { libc::kill(-(leader as i32), signal) };
-}
-
 impl Child {
     /// Its process ID, valid until it is reaped.
     pub fn pid(&self) -> u32 {

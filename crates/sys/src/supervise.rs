@@ -10,14 +10,13 @@
 //! # Evidence
 //! `crates/cli/tests/decide_runner.rs`.
 //! # Sources
-//! pidfd_open(2) (Linux 5.3), wait4(2).
+//! wait4(2), getrusage(2).
 
-use crate::interrupts;
-use crate::process::signal_group;
+use crate::{ended, interrupts};
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -58,7 +57,7 @@ pub fn readable(fd: BorrowedFd<'_>, limit: Duration) -> io::Result<bool> {
 /// Follows `child`, started at `started` as the leader of its own process group, to its end.
 ///
 /// # Errors
-/// Those of `pidfd_open`, `poll`, `fcntl`, `read` and `wait4`. The child is killed then.
+/// Those of `pipe`, `poll`, `fcntl`, `read`, `wait4` and of starting a thread. The child is killed then.
 pub fn supervise(
     mut child: Child,
     started: Instant,
@@ -85,7 +84,7 @@ pub fn supervise(
         wall,
         user: duration(usage.ru_utime),
         system: duration(usage.ru_stime),
-        max_rss_bytes: kibibytes(usage.ru_maxrss),
+        max_rss_bytes: resident_bytes(usage.ru_maxrss),
         timed_out: ended?,
         output,
     })
@@ -107,7 +106,7 @@ fn watch(
     pipe: &mut Option<File>,
     output: &mut Vec<u8>,
 ) -> io::Result<bool> {
-    let pidfd = open_pidfd(pid)?;
+    let end = ended::of_child(pid)?;
     let mut timed_out = false;
     loop {
         let left = match timeout {
@@ -120,7 +119,7 @@ fn watch(
             continue;
         }
         let pipe_fd = pipe.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-        let [ended, readable] = poll([pidfd.as_raw_fd(), pipe_fd], left)?;
+        let [ended, readable] = poll([end.as_raw_fd(), pipe_fd], left)?;
         if (readable || ended) && drain(pipe, output)? {
             *pipe = None;
         }
@@ -168,23 +167,19 @@ fn poll(fds: [i32; 2], timeout: Option<Duration>) -> io::Result<[bool; 2]> {
     Ok(polled.map(|fd| fd.revents != 0))
 }
 
-fn open_pidfd(pid: i32) -> io::Result<OwnedFd> {
-    // SAFETY: numbers only (L1).
-    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let fd = i32::try_from(fd).expect("descriptors are ints");
-    // SAFETY: a new descriptor (L4).
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
 fn nonblocking(file: File) -> io::Result<File> {
     // SAFETY: numbers only (L1).
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(file),
     }
+}
+
+/// Sends a signal to the process group of a child that leads one and has not been reaped. If it has ended, this does
+/// nothing and is not an error.
+pub fn signal_group(leader: u32, signal: i32) {
+    // SAFETY: numbers (L1).
+    unsafe { libc::kill(-(leader as i32), signal) };
 }
 
 fn kill_group(pid: i32) {
@@ -207,8 +202,10 @@ fn reap(pid: i32) -> io::Result<(i32, libc::rusage)> {
     }
 }
 
-fn kibibytes(count: libc::c_long) -> u64 {
-    u64::try_from(count).unwrap_or(0) * 1024
+/// The largest resident set that `getrusage` reports as `count`.
+fn resident_bytes(count: libc::c_long) -> u64 {
+    const UNIT: u64 = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
+    u64::try_from(count).unwrap_or(0) * UNIT
 }
 
 fn duration(time: libc::timeval) -> Duration {

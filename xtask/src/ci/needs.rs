@@ -62,7 +62,7 @@ pub(crate) const AARCH64_PROGRAMS: Need = Need {
 /// A compiler alone: nothing is linked.
 pub(crate) const OTHER_TARGETS: Need = Need {
     have: "false",
-    get: "rustup target add $OTHER_TARGETS",
+    get: "rustup target add $OTHER_TARGETS $BARE_TARGET",
     otherwise: "Rust's targets cannot be installed here",
 };
 
@@ -87,8 +87,11 @@ debian() {
   have apt-get && [ "$(id -u)" = 0 ] && apt-get update -qq &&
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
 }
-# What the library builds for, and is not tested on.
+# What the library builds for, and of these, what the workbench does; they are not tested there.
 OTHER_TARGETS="riscv64gc-unknown-linux-gnu i686-unknown-linux-gnu aarch64-apple-darwin x86_64-apple-darwin x86_64-pc-windows-gnu"
+WORKBENCH_TARGETS="riscv64gc-unknown-linux-gnu aarch64-apple-darwin x86_64-apple-darwin"
+# It has no system: rings whose sides poll need alloc alone.
+BARE_TARGET="x86_64-unknown-none"
 can_link_32() { echo 'int main(void) { return 0; }' | cc -m32 -x c - -o /dev/null; }
 # The rust-version that is promised.
 oldest() { sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml; }

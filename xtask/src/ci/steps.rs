@@ -194,14 +194,25 @@ fn interpreted() -> Vec<Step> {
     steps
 }
 
-/// Without membarrier and futexes: first on Linux, built so, then what the compiler says for other systems. And a
-/// processor of 32 bits.
+/// Without membarrier and futexes, and without an observer: first on Linux, built so, then what the compiler says for
+/// other systems. And a processor of 32 bits.
 fn other_systems() -> Vec<Step> {
     const PORTABLE: &str = r#"RUSTFLAGS="--cfg unc_portable" CARGO_TARGET_DIR=target/portable cargo test --lib --tests"#;
     const CHECKED: &str = r#"
+export RUSTFLAGS="-D warnings" CARGO_TARGET_DIR=target/other
 for target in $OTHER_TARGETS; do
-  cargo check --target "$target" --target-dir target/other -p uncontended -p uncontended-model -p uncontended-trace || exit 1
-done"#;
+  cargo check --target "$target" -p uncontended -p uncontended-model -p uncontended-trace || exit 1
+done
+for target in $WORKBENCH_TARGETS; do cargo check --target "$target" -p uncontended-cli || exit 1; done
+cargo check --target "$BARE_TARGET" -p uncontended-ring --no-default-features || exit 1
+[ "$(cargo tree --target "$BARE_TARGET" -p uncontended-ring --no-default-features -e normal --prefix none | wc -l)" = 2 ]"#;
+    const LAPTOP: &str = r#"
+folder=$(mktemp -d)
+cargo run -q -- run --no-history --quiet --trace "$folder/run.unc" -- sort --parallel=2 Cargo.lock >/dev/null &&
+  cargo run -q -- report "$folder/run.unc" --json "$folder/server.json" || exit 1
+export RUSTFLAGS="--cfg unc_portable" CARGO_TARGET_DIR=target/portable
+cargo test -p uncontended-cli --test elsewhere --test decide_slo --test decide_compare --test decide_suite --test litmus &&
+  cargo run -q -- report "$folder/run.unc" --json "$folder/laptop.json" && cmp "$folder"/*.json && rm -r "$folder""#;
     const WAITING: &str = "-p uncontended-fence -p uncontended-wait -p uncontended-ring";
     const I686_TESTS: &str =
         "cargo test --target i686-unknown-linux-gnu --target-dir target/other --lib --tests";
@@ -211,7 +222,8 @@ done"#;
             12,
             format!("{PORTABLE} -p uncontended-sys -p uncontended-atomic {WAITING}"),
         ),
-        step("the library for other systems and processors", 8, CHECKED).needs(&OTHER_TARGETS),
+        step("unc without an observer reads a trace", 12, LAPTOP),
+        step("other systems and processors", 15, CHECKED).needs(&OTHER_TARGETS),
         step("waits and rings on 32 bits", 12, format!("{I686_TESTS} {WAITING}")).needs(&I686),
     ]
 }

@@ -1,10 +1,10 @@
 //! `unc attach`: reports where the threads of running processes wait.
 
-use super::flags::{ViewFlags, every};
+use super::flags::ViewFlags;
+use super::run::every;
 use crate::attach::{self, MOST};
 use crate::console::complain;
-use crate::run::plan::{Plan, Refusal};
-use crate::view::refuse_stdout;
+use crate::run::plan::{Plan, Refusal, refuse_stdout};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -11,7 +11,7 @@ use uncontended_decide::question::{Claim, Decider};
 use uncontended_decide::suite::DEFAULT_ERROR;
 use uncontended_decide::value;
 use uncontended_figures::progress::Line;
-use uncontended_figures::read::{duration, whole};
+use uncontended_figures::read::whole;
 
 /// Flags that belong to one property of a suite, and so conflict with `--suite`.
 pub(crate) const OF_ONE_PROPERTY: [&str; 16] = [
@@ -210,15 +210,6 @@ impl StopFlags {
             max_time: self.max_time,
             log: self.log.clone(),
         }
-    }
-}
-
-/// How often to report what was recorded so far: a report costs milliseconds, and more of a large record.
-pub(crate) fn every(text: &str) -> Result<Duration, String> {
-    const LEAST: Duration = Duration::from_millis(100);
-    match duration(text)? {
-        every if every < LEAST => Err("a report takes time: give at least 100ms".to_owned()),
-        every => Ok(every),
     }
 }
 

@@ -2,9 +2,12 @@
 //! command; each module does that command's work and nothing else.
 
 mod arguments;
+#[cfg(unc_full)]
 mod attach;
 mod compare;
 mod completions;
+#[cfg(not(unc_full))]
+mod elsewhere;
 pub(crate) mod flags;
 mod history;
 mod linearize;
@@ -14,6 +17,7 @@ mod meant;
 mod permute;
 mod power;
 mod report;
+#[cfg(unc_full)]
 pub(crate) mod run;
 mod slo;
 mod suite;
@@ -23,6 +27,8 @@ mod verdict;
 pub(crate) use self::arguments::{Arguments, execute};
 use crate::deliver::write_failure;
 use clap::Subcommand;
+#[cfg(not(unc_full))]
+use elsewhere::{attach, run};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -45,6 +51,7 @@ pub(crate) enum Command {
     Terms(terms::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
+    #[cfg(unc_full)]
     #[command(name = crate::run::cost::SUBCOMMAND, hide = true)]
     MeasureObserverCost,
 }
@@ -70,6 +77,7 @@ impl Command {
             Command::Terms(arguments) => arguments.execute(),
             Command::Completions(arguments) => arguments.execute(),
             Command::Man(arguments) => arguments.execute(),
+            #[cfg(unc_full)]
             Command::MeasureObserverCost => crate::run::cost::print(),
         }
     }

@@ -1,13 +1,12 @@
 //! `unc run`: runs a program under the observer and reports where its threads waited.
 
-use super::flags::{ViewFlags, every};
+use super::flags::ViewFlags;
 use super::meant;
 use crate::console::complain;
 use crate::run::load::LoadPlan;
-use crate::run::plan::{Plan, Refusal};
+use crate::run::plan::{Plan, Refusal, refuse_stdout};
 use crate::run::session;
 use crate::run::source::Source;
-use crate::view::refuse_stdout;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -154,6 +153,15 @@ impl Arguments {
                 ExitCode::from(refusal.status)
             }
         }
+    }
+}
+
+/// How often to report what was recorded so far: a report costs milliseconds, and more of a large record.
+pub(super) fn every(text: &str) -> Result<Duration, String> {
+    const LEAST: Duration = Duration::from_millis(100);
+    match read::duration(text)? {
+        every if every < LEAST => Err("a report takes time: give at least 100ms".to_owned()),
+        every => Ok(every),
     }
 }
 

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use uncontended_decide::Failure;
 use uncontended_decide::runner::Prepared;
 use uncontended_report::facts::LoadFacts;
-use uncontended_sys::process::signal_group;
 use uncontended_sys::signals::Signals;
+use uncontended_sys::supervise::signal_group;
 
 /// The time between two questions whether the program is ready.
 const ASK_EVERY: Duration = Duration::from_millis(50);

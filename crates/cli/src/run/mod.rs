@@ -1,5 +1,6 @@
 //! Running a program under the observer.
 
+pub(crate) mod after;
 pub(crate) mod cost;
 mod ending;
 mod ends;
@@ -10,9 +11,11 @@ pub(crate) mod load;
 mod loader;
 mod observer;
 pub(crate) mod plan;
+mod printing;
 mod program;
 mod record;
 pub(crate) mod reports;
+mod room;
 pub(crate) mod session;
 pub(crate) mod source;
 mod spans;

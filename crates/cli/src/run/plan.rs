@@ -3,9 +3,10 @@
 use super::load::LoadPlan;
 use super::record::Kinds;
 use super::source::Source;
+use crate::files::Named;
 use crate::view::View;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use uncontended_decide::Failure;
 use uncontended_trace::setup::Holds;
@@ -70,4 +71,13 @@ impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
         Refusal { failure, status: 125 }
     }
+}
+
+/// Refuses `-` for files that may not be standard output.
+pub(crate) fn refuse_stdout(named: &[Named<'_>], why: &str) -> Result<(), Failure> {
+    let of = named.iter().find(|(_, path)| *path == Some(Path::new("-")));
+    of.map_or(Ok(()), |(flag, _)| {
+        let remedy = "name a file instead; /dev/stderr is one, and ./- is one of that name";
+        Err(Failure::new(format!("{flag} - is refused: {why}"), remedy))
+    })
 }

@@ -1,19 +1,21 @@
 //! One observed run, from looking up the program to the last report.
 
+use super::after;
 use super::ending::status;
 use super::load::Load;
 use super::loader;
 use super::observer::Library;
+use super::printing::Printing;
 use super::program::{self, Missing, Obstacle};
 use super::record::{Kinds, Record};
 use super::reports::Reports;
+use super::room;
 use super::source;
 use super::supervise::{self, Schedule};
 use super::threads::ThreadWatch;
 use super::watches::Watches;
 use crate::attach;
-use crate::console::{Printing, Stream, complain};
-use crate::emit;
+use crate::console::{Stream, complain};
 use crate::limits;
 use crate::output::Output;
 use crate::run::plan::{Plan, Refusal};
@@ -89,7 +91,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     };
     let written = match plan.wants_report() {
         true => bytes(&record, seen)
-            .and_then(|record| emit::after_run(plan, &record, facts, &mut outputs, &mut symbols)),
+            .and_then(|record| after::after_run(plan, &record, facts, &mut outputs, &mut symbols)),
         false => record.check().map_err(unreadable),
     };
     watches.close();
@@ -174,7 +176,7 @@ impl Run<'_> {
         let seen = watches.outside_so_far().filter(|_| !self.record.has_processes());
         let facts = self.facts(threads, watches, symbols, seen.as_ref());
         let record = bytes(self.record, seen)?;
-        emit::after_run(self.plan, &record, Facts { so_far: true, ..facts }, outputs, symbols)
+        after::after_run(self.plan, &record, Facts { so_far: true, ..facts }, outputs, symbols)
     }
 }
 
@@ -248,7 +250,7 @@ pub(crate) struct Outputs {
 impl Outputs {
     pub(crate) fn open(plan: &Plan) -> Result<Self, Failure> {
         let attaches = plan.command.is_empty();
-        limits::check(if attaches { limits::FOR_ATTACHING } else { limits::FOR_A_RUN })?;
+        room::check(if attaches { room::FOR_ATTACHING } else { room::FOR_A_RUN })?;
         if plan.every.is_some() && plan.quiet && !plan.view.is_written() {
             let remedy = "name a file (--report, --json, --html), or leave out --quiet";
             return Err(Failure::new("--every with --quiet has nowhere to report to", remedy));
@@ -256,7 +258,8 @@ impl Outputs {
         let forms = plan.view.open(&[("--trace", plan.trace.as_deref())], &[])?;
         let trace = plan.trace.as_deref().map(Output::open).transpose()?;
         // What is attached to has an output of its own.
-        let is_free = attaches && !plan.view.takes_stdout();
+        let is_free =
+            attaches && !plan.view.named().iter().any(|&(_, path)| path == Some(Path::new("-")));
         let stream = if is_free { Stream::Output } else { Stream::Error };
         Ok(Outputs { forms, trace, printing: Printing::on(stream) })
     }

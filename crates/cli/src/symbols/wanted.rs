@@ -4,21 +4,18 @@ use object::read::Object;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use uncontended_report::facts::{ModuleNames, NamedFrame};
+use uncontended_report::facts::ModuleNames;
 use uncontended_report::run::SymbolsMismatch;
 use uncontended_trace::reader::{FileRecord, ModuleRecord};
-
-/// What a trace keeps of a module: the frames at addresses, and the variables.
-pub(super) type Kept = (Vec<(u64, Vec<NamedFrame>)>, Vec<(u64, String)>);
 
 /// A module as a process had it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Wanted {
-    path: String,
+    pub(super) path: String,
     /// Empty if it had none.
     build_id: Vec<u8>,
     /// What its file looked like, if it had none and that is known.
-    file: Option<FileRecord>,
+    pub(super) file: Option<FileRecord>,
 }
 
 impl Wanted {
@@ -37,12 +34,6 @@ impl Wanted {
             build_id: digits.map_while(byte).collect(),
             file: names.file.map(file),
         }
-    }
-
-    /// These names of it, for a trace.
-    pub(super) fn kept(&self, (frames, variables): Kept) -> ModuleNames {
-        let file = self.file.map(|file| [file.bytes, file.modified_ns, file.inode]);
-        ModuleNames { module: self.path.clone(), build_id: self.hex(), file, frames, variables }
     }
 
     /// Whatever is in that file.

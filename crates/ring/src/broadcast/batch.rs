@@ -5,8 +5,8 @@ use crate::notifier::{Notifier, Silent};
 use crate::position::Position;
 use crate::slots::Slot;
 use crate::view::View;
-use std::fmt;
-use std::marker::PhantomData;
+use core::fmt;
+use core::marker::PhantomData;
 use uncontended_atomic::Ordering::Release;
 
 /// One or more values to read in place, from [`Consumer::read`]. Values that are not released

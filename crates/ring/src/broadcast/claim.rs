@@ -2,7 +2,7 @@
 
 use super::Producer;
 use crate::notifier::{Notifier, Silent};
-use std::fmt;
+use core::fmt;
 
 /// Room for several values, from [`Producer::claim`]. Consumers see the values after [`Claim::publish`]; they never see
 /// those of a claim that was dropped instead.

@@ -44,6 +44,7 @@
 //! a member of a group announces what it holds, then claims it.
 
 mod batch;
+#[cfg(feature = "std")]
 mod blocking;
 #[cfg(all(test, not(unc_model)))]
 mod blocking_tests;

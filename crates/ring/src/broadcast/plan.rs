@@ -1,7 +1,11 @@
 //! The plan of a broadcast: its stages and their order, checked before anything runs.
 
 use crate::CapacityError;
-use std::fmt;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
 
 /// The plan of a broadcast: its capacity and its stages.
 ///
@@ -85,7 +89,7 @@ impl fmt::Display for PlanError {
     }
 }
 
-impl std::error::Error for PlanError {}
+impl core::error::Error for PlanError {}
 
 impl Plan {
     /// Starts a plan for a ring of at most `capacity` values, without stages.
@@ -108,8 +112,8 @@ impl Plan {
     }
 
     fn stage(mut self, name: &str, readers: Readers, after: &[&str]) -> Plan {
-        let after = after.iter().map(|&name| name.to_owned()).collect();
-        self.stages.push(Planned { name: name.to_owned(), readers, after });
+        let after = after.iter().map(|&name| String::from(name)).collect();
+        self.stages.push(Planned { name: String::from(name), readers, after });
         self
     }
 

@@ -7,7 +7,7 @@ use crate::position::Position;
 use crate::slots::Slot;
 use crate::view::View;
 use crate::{ClaimError, PushError};
-use std::fmt;
+use core::fmt;
 use uncontended_atomic::Arc;
 use uncontended_atomic::Ordering::{Relaxed, Release};
 
@@ -120,7 +120,7 @@ impl<T, N: Notifier> Producer<T, N> {
         let slot = unsafe { self.slots.at(position.at_most(self.limit.minus(1))) };
         let step = position.steps();
         let is_full = step < self.written || step >= self.slots.len() as u64;
-        if std::mem::needs_drop::<T>() && is_full {
+        if core::mem::needs_drop::<T>() && is_full {
             // SAFETY: the slot belongs to the producer (I1) and holds a value (I5).
             unsafe { slot.replace(value) };
         } else {

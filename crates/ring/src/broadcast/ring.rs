@@ -7,6 +7,9 @@ use super::{Consumers, PlanError, Producer};
 use crate::notifier::{Listeners, Notifier, Silent};
 use crate::position::{Cursor, Mark, Position};
 use crate::slots::{Slot, Slots};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
 use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{Acquire, Relaxed};
 use uncontended_atomic::{Arc, AtomicU64, AtomicUsize, Named};
@@ -177,7 +180,7 @@ impl<T, N: Notifier> Ring<T, N> {
 
 impl<T, N> Drop for Ring<T, N> {
     fn drop(&mut self) {
-        if !std::mem::needs_drop::<T>() {
+        if !core::mem::needs_drop::<T>() {
             return;
         }
         for step in 0..self.written.load(Relaxed).min(self.slots.len() as u64) {

@@ -30,12 +30,14 @@
 //! # Sources
 //! Boehm, Can seqlocks get along with programming language memory models?, MSPC 2012. Lapping receivers: Agrona.
 
+#[cfg(feature = "std")]
 mod blocking;
 mod observer;
 mod producer;
 #[cfg(all(test, not(unc_model)))]
 mod tests;
 
+#[cfg(feature = "std")]
 pub use self::blocking::blocking;
 pub use self::observer::{ObserveError, Observer};
 pub use self::producer::Producer;
@@ -45,7 +47,9 @@ use crate::notifier::{Notifier, Silent};
 use crate::plain::{Plain, words};
 use crate::position::{Cursor, Position};
 use crate::slots::slots_for;
-use std::marker::PhantomData;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::marker::PhantomData;
 use uncontended_atomic::CachePadded;
 use uncontended_atomic::{Arc, AtomicU64, Named};
 

@@ -4,7 +4,7 @@ use super::{Ring, sequences};
 use crate::notifier::{Notifier, Silent};
 use crate::plain::{self, Plain};
 use crate::position::Position;
-use std::fmt;
+use core::fmt;
 use uncontended_atomic::Ordering::{Acquire, Relaxed};
 use uncontended_atomic::{Arc, fence};
 
@@ -31,7 +31,7 @@ impl fmt::Display for ObserveError {
     }
 }
 
-impl std::error::Error for ObserveError {}
+impl core::error::Error for ObserveError {}
 
 /// An observer reads values while the ring holds them. A clone starts at the same value and reads at its own pace.
 ///

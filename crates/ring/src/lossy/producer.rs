@@ -4,7 +4,7 @@ use super::{Observer, Ring, sequences};
 use crate::notifier::{Notifier, Silent};
 use crate::plain::{Plain, word};
 use crate::position::Position;
-use std::fmt;
+use core::fmt;
 use uncontended_atomic::Ordering::{Relaxed, Release};
 use uncontended_atomic::{Arc, fence};
 

@@ -5,7 +5,8 @@ use crate::PopError;
 use crate::notifier::{Notifier, Silent};
 use crate::pace::Pace;
 use crate::position::Position;
-use std::fmt;
+use alloc::vec::Vec;
+use core::fmt;
 use uncontended_atomic::Arc;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -200,7 +201,7 @@ impl<T, N: Notifier> Drop for Consumer<T, N> {
     fn drop(&mut self) {
         self.ring.values.go();
         let last = Last(self);
-        if std::mem::needs_drop::<T>() {
+        if core::mem::needs_drop::<T>() {
             // At most the capacity: producers that have not seen `gone` yet may still push.
             (0..last.0.ring.capacity).map_while(|_| last.0.pop().ok()).for_each(drop);
         }

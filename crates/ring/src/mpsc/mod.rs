@@ -38,12 +38,14 @@
 //! # Sources
 //! Vyukov's bounded queue, 2010 (a sequence in each slot); here with one consumer and any capacity.
 
+#[cfg(feature = "std")]
 mod blocking;
 mod consumer;
 mod producer;
 #[cfg(all(test, not(unc_model)))]
 mod tests;
 
+#[cfg(feature = "std")]
 pub use self::blocking::{blocking, blocking_at};
 pub use self::consumer::Consumer;
 pub use self::producer::Producer;
@@ -147,7 +149,7 @@ impl<T, N> Drop for Ring<T, N> {
         // All sides have gone, so every claim is published, and these no longer change.
         let tail = self.tail.load(Relaxed).position();
         let mut head = self.head.load(Relaxed).position();
-        while std::mem::needs_drop::<T>() && head != tail {
+        while core::mem::needs_drop::<T>() && head != tail {
             // SAFETY: slots from `head` to `tail` hold values (I2), and each is taken once.
             drop(unsafe { self.slots.at(head).slot.read() });
             head = head.plus(1);

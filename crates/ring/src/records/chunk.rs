@@ -1,7 +1,7 @@
 //! Room for a record that is being filled.
 
 use super::sides::{Claimed, Writer};
-use std::fmt;
+use core::fmt;
 
 /// Room for a record, filled in place as a slice of bytes. A chunk dropped without [`Chunk::commit`] is aborted.
 ///
@@ -33,7 +33,7 @@ impl<'p, P: Writer> Chunk<'p, P> {
     /// Publishes the record to the consumer.
     #[inline]
     pub fn commit(self) {
-        let mut chunk = std::mem::ManuallyDrop::new(self);
+        let mut chunk = core::mem::ManuallyDrop::new(self);
         let claimed = chunk.claimed;
         // SAFETY: the range was claimed for this chunk, which ends here (R2).
         unsafe { chunk.producer.commit(claimed) };
@@ -58,24 +58,24 @@ impl<P: Writer> Chunk<'_, P> {
 }
 
 #[cfg(not(unc_model))]
-impl<P: Writer> std::ops::Deref for Chunk<'_, P> {
+impl<P: Writer> core::ops::Deref for Chunk<'_, P> {
     type Target = [u8];
 
     #[inline]
     fn deref(&self) -> &[u8] {
         let payload = self.producer.words().payload(self.claimed.at).as_ptr();
         // SAFETY: `len` initialised bytes were claimed for this chunk (R2, R3).
-        unsafe { std::slice::from_raw_parts(payload, self.claimed.len) }
+        unsafe { core::slice::from_raw_parts(payload, self.claimed.len) }
     }
 }
 
 #[cfg(not(unc_model))]
-impl<P: Writer> std::ops::DerefMut for Chunk<'_, P> {
+impl<P: Writer> core::ops::DerefMut for Chunk<'_, P> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         let payload = self.producer.words().payload(self.claimed.at).as_ptr();
         // SAFETY: `len` initialised bytes were claimed for this chunk alone (R2, R3).
-        unsafe { std::slice::from_raw_parts_mut(payload, self.claimed.len) }
+        unsafe { core::slice::from_raw_parts_mut(payload, self.claimed.len) }
     }
 }
 

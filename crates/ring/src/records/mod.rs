@@ -19,18 +19,19 @@
 //!     consumer until it is released.
 //! R3: the words of a ring are initialised, and live as long as a side.
 
+#[cfg(feature = "std")]
 mod blocking;
 #[cfg(all(test, not(unc_model)))]
 mod blocking_tests;
 mod chunk;
 mod header;
-#[cfg(not(unc_model))]
+#[cfg(all(feature = "std", not(unc_model)))]
 mod io;
 #[cfg(all(test, not(unc_model)))]
 mod io_tests;
 pub mod mpsc;
 mod record;
-#[cfg(not(unc_model))]
+#[cfg(all(feature = "std", not(unc_model)))]
 pub mod shared;
 #[cfg(all(test, not(unc_model)))]
 mod shared_tests;
@@ -43,6 +44,6 @@ mod tests;
 mod words;
 
 pub use self::chunk::Chunk;
-#[cfg(not(unc_model))]
+#[cfg(all(feature = "std", not(unc_model)))]
 pub use self::io::Bytes;
 pub use self::record::{Record, RecordError};

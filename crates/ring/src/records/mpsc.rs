@@ -37,16 +37,18 @@ use super::record::{Found, judge};
 use super::sides::{Claimed, Place, Reader, Writer};
 use super::words::Words;
 use super::{Chunk, Record, RecordError};
-#[cfg(not(unc_model))]
+#[cfg(all(feature = "std", not(unc_model)))]
 use crate::given::Held;
 use crate::notifier::{Listeners, Notifier, Silent};
 use crate::position::{Cursor, Position};
 use crate::{CapacityError, ClaimError};
-use std::fmt;
-use std::ptr::NonNull;
+use alloc::boxed::Box;
+use core::fmt;
+use core::ptr::NonNull;
 use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{Arc, AtomicU64, Named, fence};
+#[cfg(feature = "std")]
 use uncontended_wait::Sleepers;
 
 /// The first producer, to be cloned, and the consumer.
@@ -77,6 +79,7 @@ pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
 ///
 /// # Errors
 /// As for [`ring`].
+#[cfg(feature = "std")]
 pub fn blocking(capacity: usize) -> Result<Sides<Sleepers>, CapacityError> {
     build(capacity)
 }
@@ -94,7 +97,7 @@ pub(super) struct Control<N> {
 }
 
 /// Set next to the number of producers in a shared ring that has not been closed: others may join.
-#[cfg(not(unc_model))]
+#[cfg(all(feature = "std", not(unc_model)))]
 pub(super) const OPEN: u64 = 1 << 63;
 
 /// One process's handle to a ring.
@@ -115,7 +118,7 @@ impl<N> Ring<N> {
     ///
     /// # Safety
     /// I5 holds until `keep` is dropped.
-    #[cfg(not(unc_model))]
+    #[cfg(all(feature = "std", not(unc_model)))]
     pub(super) unsafe fn given(
         control: NonNull<Control<N>>,
         words: Words,
@@ -350,7 +353,7 @@ pub struct Consumer<N: Notifier = Silent> {
     /// `ring.head`, which only this side stores.
     head: Position,
     /// In provided memory: the role, given up last.
-    #[cfg(not(unc_model))]
+    #[cfg(all(feature = "std", not(unc_model)))]
     pub(super) role: Option<Held>,
 }
 
@@ -365,7 +368,7 @@ impl<N: Notifier> Consumer<N> {
         Consumer {
             ring,
             head,
-            #[cfg(not(unc_model))]
+            #[cfg(all(feature = "std", not(unc_model)))]
             role: None,
         }
     }

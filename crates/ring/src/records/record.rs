@@ -4,7 +4,7 @@ use super::header::{Header, words_for};
 use super::sides::{Place, Reader};
 use super::words::Words;
 use crate::position::Position;
-use std::fmt;
+use core::fmt;
 
 /// A record, read in place as a slice of bytes. A record that is not released is read again.
 ///
@@ -37,14 +37,14 @@ impl<'c, C: Reader> Record<'c, C> {
     }
 
     /// The record, which stays.
-    #[cfg(not(unc_model))]
+    #[cfg(all(feature = "std", not(unc_model)))]
     pub(super) fn into_slice(self) -> &'c [u8] {
         payload(self.consumer, self.place)
     }
 
     /// Copies the record.
     #[cfg(unc_model)]
-    pub fn to_vec(&self) -> Vec<u8> {
+    pub fn to_vec(&self) -> alloc::vec::Vec<u8> {
         // SAFETY: the record belongs to the consumer until it is released (R2).
         unsafe { self.consumer.words().read(self.place.at, self.place.len) }
     }
@@ -56,11 +56,11 @@ fn payload<C: Reader>(consumer: &C, place: Place) -> &[u8] {
     let payload = consumer.words().payload(place.at).as_ptr();
     // SAFETY: these `len` bytes are initialised (R3), and belong to the consumer, which is borrowed, until it releases
     // them (R2).
-    unsafe { std::slice::from_raw_parts(payload, place.len) }
+    unsafe { core::slice::from_raw_parts(payload, place.len) }
 }
 
 #[cfg(not(unc_model))]
-impl<C: Reader> std::ops::Deref for Record<'_, C> {
+impl<C: Reader> core::ops::Deref for Record<'_, C> {
     type Target = [u8];
 
     #[inline]
@@ -98,7 +98,7 @@ impl fmt::Display for RecordError {
     }
 }
 
-impl std::error::Error for RecordError {}
+impl core::error::Error for RecordError {}
 
 /// What a consumer found at its position.
 #[derive(Clone, Copy, Debug)]

@@ -31,10 +31,11 @@ use super::{Chunk, Record, RecordError};
 use crate::notifier::{Listeners, Notifier, Silent};
 use crate::position::{Cursor, Mark, Position};
 use crate::{CapacityError, ClaimError};
-use std::fmt;
+use core::fmt;
 use uncontended_atomic::Arc;
 use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+#[cfg(feature = "std")]
 use uncontended_wait::Sleepers;
 
 /// Both sides of a ring.
@@ -52,6 +53,7 @@ pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
 ///
 /// # Errors
 /// As for [`ring`].
+#[cfg(feature = "std")]
 pub fn blocking(capacity: usize) -> Result<Sides<Sleepers>, CapacityError> {
     build(capacity)
 }

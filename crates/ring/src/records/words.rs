@@ -12,8 +12,10 @@ use super::header::{Header, WORD};
 use crate::CapacityError;
 use crate::position::Position;
 use crate::slots::MAX_CAPACITY;
-use std::fmt;
-use std::ptr::NonNull;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ptr::NonNull;
 use uncontended_atomic::{AtomicU64, Named, Ordering};
 
 /// The fewest words: fewer would hold no useful record.
@@ -228,7 +230,7 @@ impl Words {
 
 impl Drop for Words {
     fn drop(&mut self) {
-        let words = std::ptr::slice_from_raw_parts_mut(self.base.as_ptr(), self.mask as usize + 1);
+        let words = core::ptr::slice_from_raw_parts_mut(self.base.as_ptr(), self.mask as usize + 1);
         if self.is_owned {
             // SAFETY: `new` leaked a box of this length (I1).
             drop(unsafe { Box::from_raw(words) });

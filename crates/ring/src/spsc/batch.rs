@@ -3,7 +3,7 @@
 use super::Consumer;
 use crate::notifier::{Notifier, Silent};
 use crate::slots::{Run, Slot};
-use std::fmt;
+use core::fmt;
 
 /// One or more values to read in place, from [`Consumer::read`]. Values that are neither released nor taken out are
 /// returned again by the next read.
@@ -59,7 +59,7 @@ impl<'c, T, N: Notifier> Batch<'c, T, N> {
     #[inline(always)]
     pub fn release_first(self, count: usize) {
         let count = count.min(self.len());
-        if std::mem::needs_drop::<T>() {
+        if core::mem::needs_drop::<T>() {
             return self.into_iter().take(count).for_each(drop);
         }
         if count > 0 {

@@ -3,9 +3,9 @@
 use super::Producer;
 use crate::notifier::{Notifier, Silent};
 use crate::slots::{Run, Slot};
-use std::fmt;
+use core::fmt;
 #[cfg(not(unc_model))]
-use std::mem::MaybeUninit;
+use core::mem::MaybeUninit;
 
 /// Room for several values, from [`Producer::claim`]. [`publish`](Claim::publish) publishes the values written to it;
 /// a claim that is dropped instead drops them.
@@ -125,7 +125,7 @@ impl<'p, T, N: Notifier> Claim<'p, T, N> {
 impl<T, N: Notifier> Drop for Claim<'_, T, N> {
     #[inline(always)]
     fn drop(&mut self) {
-        while std::mem::needs_drop::<T>() && self.written() > 0 {
+        while core::mem::needs_drop::<T>() && self.written() > 0 {
             let last = self.written() - 1;
             self.len -= 1;
             // SAFETY: this slot holds a value that was never published (I5).

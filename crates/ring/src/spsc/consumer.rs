@@ -6,7 +6,7 @@ use crate::notifier::{Notifier, Silent};
 use crate::pace::Pace;
 use crate::position::{Mark, Position};
 use crate::slots::{Run, Slot};
-use std::fmt;
+use core::fmt;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// The consumer: the side that pops.
@@ -276,7 +276,7 @@ impl<T, N: Notifier> Drop for Consumer<T, N> {
     fn drop(&mut self) {
         self.control().values.go();
         let last = Last(self);
-        if std::mem::needs_drop::<T>()
+        if core::mem::needs_drop::<T>()
             && let Ok(queued) = last.0.read(usize::MAX)
         {
             queued.release();

@@ -35,13 +35,14 @@
 //! Lamport, 1983. The cached opposite index: Lee, Bu, Chandranmenon, MCRingBuffer, 2010. Prefetching: `view`.
 
 mod batch;
+#[cfg(feature = "std")]
 mod blocking;
 #[cfg(all(test, not(unc_model)))]
 mod blocking_tests;
 mod claim;
 mod consumer;
 mod producer;
-#[cfg(not(unc_model))]
+#[cfg(all(feature = "std", not(unc_model)))]
 pub mod shared;
 #[cfg(all(test, not(unc_model)))]
 mod shared_tests;
@@ -49,6 +50,7 @@ mod shared_tests;
 mod tests;
 
 pub use self::batch::{Batch, Iter, Taken};
+#[cfg(feature = "std")]
 pub use self::blocking::{blocking, blocking_at};
 pub use self::claim::Claim;
 pub use self::consumer::Consumer;
@@ -59,7 +61,7 @@ use crate::notifier::{Listeners, Notifier, Silent};
 use crate::position::{Cursor, Position};
 use crate::slots::{Slot, Slots};
 use crate::view::View;
-use std::ptr::NonNull;
+use core::ptr::NonNull;
 use uncontended_atomic::Arc;
 use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::Relaxed;
@@ -116,7 +118,7 @@ enum Keeper<T, N> {
     /// The heap.
     Owned { _ring: Arc<Owned<T, N>> },
     /// The caller, while the role is held.
-    #[cfg(not(unc_model))]
+    #[cfg(all(feature = "std", not(unc_model)))]
     Given(#[allow(dead_code, reason = "kept for its drop")] crate::given::Held),
 }
 
@@ -151,7 +153,7 @@ impl<T, N> Drop for Owned<T, N> {
         // Both sides have gone, so these no longer change.
         let tail = self.control.tail.load(Relaxed).position();
         let mut head = self.control.head.load(Relaxed).position();
-        while std::mem::needs_drop::<T>() && head != tail {
+        while core::mem::needs_drop::<T>() && head != tail {
             // SAFETY: slots from `head` to `tail` hold values (I2), and each is taken once.
             drop(unsafe { self.slots.at(head).read() });
             head = head.plus(1);

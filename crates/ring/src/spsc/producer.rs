@@ -5,7 +5,7 @@ use crate::notifier::{Notifier, Silent};
 use crate::position::{Mark, Position};
 use crate::slots::{Run, Slot};
 use crate::{ClaimError, PushError};
-use std::fmt;
+use core::fmt;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// The producer: the side that pushes.

@@ -5,12 +5,12 @@
 //! machine does not show is merely unseen; nothing here calls it forbidden.
 
 use super::Expect;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use uncontended_machine::{Setup, run};
 use uncontended_model::litmus::{Observation, States, Test};
 use uncontended_model::memory::Tso;
-use uncontended_model::outcome::Limits;
-use uncontended_model::program::Op;
+use uncontended_model::outcome::{Limits, Outcome};
+use uncontended_model::program::{Op, Program};
 use uncontended_model::search::outcomes;
 
 /// The default number of runs.
@@ -18,6 +18,20 @@ const RUNS: u64 = 1_000_000;
 
 /// The default for a test that calls membarrier, which takes microseconds.
 const SLOW_RUNS: u64 = 20_000;
+
+/// The final states of `runs` runs, counted, and the number of CPUs used.
+#[cfg(unc_full)]
+fn run(program: &Program, runs: u64) -> Result<(BTreeMap<Outcome, u64>, usize), String> {
+    let setup = uncontended_machine::Setup { runs, seed: 0 };
+    let seen = uncontended_machine::run(program, &setup).map_err(|reason| reason.to_string())?;
+    Ok((seen.states, seen.processors))
+}
+
+/// Why there are none: threads are pinned to CPUs by system calls of Linux.
+#[cfg(not(unc_full))]
+fn run(_: &Program, _: u64) -> Result<(BTreeMap<Outcome, u64>, usize), String> {
+    Err("runs on the machine need Linux, on x86-64".to_owned())
+}
 
 /// What the machine showed of one test.
 pub(super) struct Seen {
@@ -40,17 +54,16 @@ impl Seen {
     pub(super) fn measure(test: &Test, runs: Option<u64>, limits: Limits) -> Result<Seen, String> {
         let slow = test.program.threads.iter().any(|thread| thread.code.contains(&Op::Membarrier));
         let runs = runs.unwrap_or(if slow { SLOW_RUNS } else { RUNS });
-        let seen =
-            run(&test.program, &Setup { runs, seed: 0 }).map_err(|reason| reason.to_string())?;
+        let (seen, processors) = run(&test.program, runs)?;
         let allowed = outcomes(&test.program, Tso::default(), limits);
         let judged = allowed.bound.is_none();
         let allowed = test.states(allowed.outcomes.iter().map(|outcome| (outcome, 1))).by_line;
-        let states = test.states(seen.states.iter().map(|(outcome, count)| (outcome, *count)));
+        let states = test.states(seen.iter().map(|(outcome, count)| (outcome, *count)));
         let missing = |line: &&String| !states.by_line.contains_key(*line);
         let unseen = allowed.keys().filter(missing).cloned().collect();
         let beyond = |line: &&String| judged && !allowed.contains_key(*line);
         let forbidden = states.by_line.keys().filter(beyond).cloned().collect();
-        Ok(Seen { runs, processors: seen.processors, unseen, forbidden, judged, states })
+        Ok(Seen { runs, processors, unseen, forbidden, judged, states })
     }
 
     /// Whether the states seen settle the expectation: a sighting confirms `sometimes` and refutes the others; an
