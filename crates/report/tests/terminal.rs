@@ -258,6 +258,24 @@ fn little_waiting_is_called_so() {
     }
 }
 
+/// What a language runtime's own locks look like: little waiting at mutexes, much for events.
+#[test]
+fn waiting_for_work_is_named_where_there_is_no_culprit() {
+    let of = |queue_ns: u64| {
+        let mut report = run(&["java", "H"]);
+        report.wall_ns = 1_000 * MS;
+        let mut locks = vec![lock(1, Kind::Mutex, "taken"), lock(2, Kind::Condition, "monitor")];
+        (locks[0].wait_ns, locks[0].class) = (times(&[MS]), Class::Contention);
+        (locks[1].wait_ns, locks[1].class) = (times(&[queue_ns]), Class::Queue);
+        report.processes = vec![process(1, locks, vec![])];
+        render(&report, &Options { width: 200, ..plain() })
+    };
+    let said = "Not counted: 200 ms of waiting for work or a turn, at #2.";
+    let shown = of(200 * MS);
+    assert!(shown.contains("Culprits  none: ") && shown.contains(said), "{shown}");
+    assert!(!of(199 * MS).contains("Not counted"));
+}
+
 /// Two threads in a cycle, a reader behind a waiting writer, and a wait with a deadline.
 #[test]
 fn deadlocks_come_first_with_the_stacks_of_all_threads() {

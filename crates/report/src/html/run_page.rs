@@ -12,8 +12,8 @@ use crate::run::RunReport;
 use crate::spans::{remark as remark_of, title as title_of};
 use crate::summary::summary;
 use crate::terminal::{
-    about, ended, futex_waiting, load, matching, negligible, notes, observer, ranked, several,
-    unranked,
+    about, beside_none, ended, futex_waiting, load, matching, negligible, notes, observer, ranked,
+    several,
 };
 use maud::{Markup, html};
 use uncontended_figures as figures;
@@ -92,8 +92,7 @@ pub fn run_page(report: &RunReport) -> String {
 /// The code that made threads wait, and what the slowest spans waited for.
 fn culprits(mut page: Page, report: &RunReport) -> Page {
     if let Some(none) = negligible(report) {
-        let rest = unranked(report);
-        let content = html! { @if let Some(rest) = rest { p class="more" { (rest) } } };
+        let content = html! { @for rest in beside_none(report) { p class="more" { (rest) } } };
         page = page.section("Culprits", &format!("{none}."), &content);
     } else if notes(report).next().is_some() || !report.culprits.is_empty() {
         let remark = format!("Code, {}.", ranked(report));

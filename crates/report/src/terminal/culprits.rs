@@ -63,8 +63,16 @@ fn is_dwarfed(report: &RunReport) -> bool {
 
 /// The waiting at each row of unknown class, and its number.
 fn unknown(report: &RunReport) -> impl Iterator<Item = (u64, u64)> {
+    waited_at(report, |class| class == Class::Unknown)
+}
+
+/// The waiting at each row of such classes, and its number.
+fn waited_at(
+    report: &RunReport,
+    is_asked: impl Fn(Class) -> bool,
+) -> impl Iterator<Item = (u64, u64)> {
     let locks = report.processes.iter().flat_map(|process| &process.locks);
-    let of = locks.filter(|lock| lock.class == Class::Unknown);
+    let of = locks.filter(move |lock| is_asked(lock.class));
     of.map(|lock| (lock.wait_ns.as_ref().map_or(0, |wait| wait.total), lock.id))
 }
 
@@ -186,13 +194,9 @@ pub(crate) fn notes(report: &RunReport) -> impl Iterator<Item = String> {
 /// Rows of which it is not known whether threads wait for each other there: they have no culprits, but may be most of
 /// the waiting.
 pub(crate) fn unranked(report: &RunReport) -> Option<String> {
-    let mut locks: Vec<(u64, u64)> = unknown(report).collect();
-    let wait_ns = locks.iter().fold(0u64, |sum, (ns, _)| sum.saturating_add(*ns));
+    let (wait_ns, locks) = most_of(unknown(report));
     let all_ns = contended_ns(report).saturating_add(wait_ns);
     let is_much = wait_ns >= HEAVY_NS && wait_ns as f64 >= MUCH * all_ns as f64;
-    locks.retain(|&(ns, _)| ns as f64 >= MUCH * wait_ns as f64);
-    locks.sort_by_key(|&(ns, id)| (std::cmp::Reverse(ns), id));
-    let locks: Vec<u64> = locks.into_iter().map(|(_, id)| id).collect();
     is_much.then(|| {
         format!(
             "Not ranked: {} of waiting at {}, of class unknown: whether threads waited for each other there, or for work or \
@@ -201,6 +205,36 @@ pub(crate) fn unranked(report: &RunReport) -> Option<String> {
             rows_of(report, &locks)
         )
     })
+}
+
+/// What is said below that the waiting at contended locks is negligible.
+pub(crate) fn beside_none(report: &RunReport) -> impl Iterator<Item = String> {
+    [at_queues(report), unranked(report)].into_iter().flatten()
+}
+
+/// The waiting for work or a turn, if much of the run was waited so: a program may make its own locks of that.
+fn at_queues(report: &RunReport) -> Option<String> {
+    const LEAST_OF_RUN: f64 = 0.2;
+    let (wait_ns, locks) =
+        most_of(waited_at(report, |class| matches!(class, Class::Queue | Class::HandOff)));
+    let is_much = wait_ns >= HEAVY_NS && wait_ns as f64 >= LEAST_OF_RUN * report.wall_ns as f64;
+    is_much.then(|| {
+        format!(
+            "Not counted: {} of waiting for work or a turn, at {}. That may be intended, or a lock that the program makes \
+             itself, as language runtimes do.",
+            figures::duration(wait_ns),
+            rows_of(report, &locks)
+        )
+    })
+}
+
+/// The waiting at all of these rows, and the numbers of those with much of it, the worst first.
+fn most_of(rows: impl Iterator<Item = (u64, u64)>) -> (u64, Vec<u64>) {
+    let mut rows: Vec<(u64, u64)> = rows.collect();
+    let wait_ns = rows.iter().fold(0u64, |sum, (ns, _)| sum.saturating_add(*ns));
+    rows.retain(|&(ns, _)| ns as f64 >= MUCH * wait_ns as f64);
+    rows.sort_by_key(|&(ns, id)| (std::cmp::Reverse(ns), id));
+    (wait_ns, rows.into_iter().map(|(_, id)| id).collect())
 }
 
 /// The gain of a culprit, of which this is its share of the run.
@@ -392,8 +426,8 @@ fn most_what<'p>(
 /// The block; nothing if there was no contention.
 pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> String {
     if let Some(none) = negligible(report) {
-        let rest =
-            unranked(report).map_or_else(String::new, |rest| wrap(&rest, "  ", options.width));
+        let rest: String =
+            beside_none(report).map(|rest| wrap(&rest, "  ", options.width)).collect();
         return heading("Culprits", &none, options, paint) + &rest;
     }
     let mut table = Table::new(COLUMNS.to_vec());

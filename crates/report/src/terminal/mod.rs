@@ -22,7 +22,8 @@ mod worst;
 mod wrappers;
 
 pub(crate) use culprits::{
-    gain, negligible, notes, ranked, shown, still_waited_ns, unranked, waited_for, waited_ns, words,
+    beside_none, gain, negligible, notes, ranked, shown, still_waited_ns, unranked, waited_for,
+    waited_ns, words,
 };
 pub use history::{difference, history};
 pub(crate) use ranking::{long_work, mainly, then};
