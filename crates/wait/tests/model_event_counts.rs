@@ -398,7 +398,7 @@ mod x86 {
     fn one_word_form_wakes_two_waiters_of_different_events() {
         only_begins(
             "one-word form, two waiters of different events",
-            32_000,
+            48_000,
             &TSO,
             two_waiters::<One>,
         );
