@@ -106,6 +106,19 @@ fn a_run_that_saw_nothing_says_so() {
     assert!(html.contains("<h2>Nothing was seen</h2>") && !html.contains("<h2>Locks</h2>"));
 }
 
+/// A command is not broken after its dashes; a backtick without a partner, and what is hostile between two, stay text.
+#[test]
+fn commands_in_sentences_are_set_as_such() {
+    let html = |text: &str| {
+        let mut report = run(&["program"]);
+        report.coverage.nothing_seen = Some(text.to_owned());
+        page("commands", report)
+    };
+    assert!(html("`unc attach PID` shows it.").contains("<code>unc attach PID</code> shows it."));
+    assert!(html("`a` or `<b>`.").contains("<code>a</code> or <code>&lt;b&gt;</code>."));
+    assert!(html("A ` alone.").contains("A ` alone."));
+}
+
 #[test]
 fn hostile_names_stay_text() {
     const BAD: &str = "</script><script>alert(1)</script><img src=x onerror=\"alert('2')\">&";

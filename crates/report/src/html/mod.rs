@@ -166,7 +166,7 @@ pub fn table(headings: &[&str], rows: &[Vec<Cell>]) -> Markup {
 pub fn list(sentences: &[String], ordered: bool) -> Markup {
     let lines = |sentence: &str| {
         html! {
-            @for (nth, line) in sentence.split('\n').enumerate() { @if nth > 0 { br; } (line) }
+            @for (nth, line) in sentence.split('\n').enumerate() { @if nth > 0 { br; } (prose(line)) }
         }
     };
     let items = html! { @for sentence in sentences { li { (lines(sentence)) } } };
@@ -174,5 +174,19 @@ pub fn list(sentences: &[String], ordered: bool) -> Markup {
         html! { ol { (items) } }
     } else {
         html! { ul { (items) } }
+    }
+}
+
+/// A sentence whose commands, between backticks, are set as such.
+fn prose(sentence: &str) -> Markup {
+    let parts: Vec<&str> = sentence.split('`').collect();
+    // Without its partner, a backtick is one.
+    if parts.len() % 2 == 0 {
+        return html! { (sentence) };
+    }
+    html! {
+        @for (nth, part) in parts.into_iter().enumerate() {
+            @if nth % 2 == 1 { code { (part) } } @else { (part) }
+        }
     }
 }
