@@ -5,6 +5,7 @@ mod evidence;
 mod histories;
 mod how_fast_is_sampling;
 mod loom_outcomes;
+mod r10_one_way;
 mod r1_stream;
 mod r2_bursts;
 mod r3_ping_pong;
@@ -38,6 +39,7 @@ const QUESTIONS: &[Question] = &[
     ("r7_many_producers", "how many items a second many producers hand to one consumer", r7_many_producers::main),
     ("r8_idle_workers", "what does an item cost that goes to one of many idle workers", r8_idle_workers::main),
     ("r9_many_to_many", "how many items a second many producers hand to many consumers", r9_many_to_many::main),
+    ("r10_one_way", "how long is an item under way when items come at a given rate", r10_one_way::main),
     ("robbins", "is the certified bound ever below the truth (for oracles/robbins.py)", robbins::main),
     ("evidence", "is any prior's evidence ever above its integral (for oracles/evidence.py)", evidence::main),
     ("how_fast_is_sampling", "what does a sample without replacement cost", how_fast_is_sampling::main),

@@ -1,6 +1,7 @@
 //! Question: how many items per second does a stream from one thread to another carry?
 //!
-//! Rivals: rtrb, ringbuf, crossbeam's queue and channel, kanal, flume, crossfire, the disruptor, std's bounded channel.
+//! Rivals: rtrb, ringbuf, crossbeam's queue and channel, kanal, flume, crossfire, the disruptor, std's bounded channel;
+//! where they are installed, Boost's and rigtorp's queues (C++) and Concurrency Kit's ring (C).
 //! Rivals that do not block are polled with the processor's spin hint. Every item is written in full, read in full and
 //! checksummed.
 //! Not measured: more than one producer or consumer, idle time (r4), wake-ups (r3), one CPU (r6).
@@ -10,6 +11,7 @@ use uncontended_bench::{Bench, Block, Options, Place, Ratio};
 
 use crate::rivals::payload::{Payload, Words, checksum};
 use crate::rivals::pipe::{Pipe, sides, warm};
+use crate::rivals::queues::{self, Foreign, if_here};
 use crate::rivals::{ours, pipes};
 
 pub fn main(flags: &[String]) -> Result<(), String> {
@@ -31,22 +33,33 @@ pub fn main(flags: &[String]) -> Result<(), String> {
 }
 
 fn subjects<T: Payload>(bench: Bench, capacity: usize) -> Bench {
-    bench
+    let bench = bench
         .subject("rtrb", stream::<T, pipes::Rtrb>(capacity))
         .subject("ours, polled", stream::<T, ours::Polled>(capacity))
         .subject("rtrb, no spin hint", stream::<T, pipes::RtrbUnhinted>(capacity))
         .subject("ours, blocking", stream::<T, ours::Blocking>(capacity))
         .subject("ringbuf", stream::<T, pipes::Ringbuf>(capacity))
         .subject("disruptor, poller", stream::<T, pipes::Disruptor>(capacity))
+        .subject("disruptor, batches", stream::<T, pipes::DisruptorBatches>(capacity))
         .subject("crossbeam-queue", stream::<T, pipes::CrossbeamQueue>(capacity))
         .subject("rtrb, chunks", stream::<T, pipes::RtrbChunks>(capacity))
         .subject("ours, batches", stream::<T, ours::PolledBatches>(capacity))
+        .subject("rtrb, slices", stream::<T, pipes::RtrbSlices>(capacity))
+        .subject("ours, slices", stream::<T, ours::PolledSlices>(capacity))
         .subject("ours, blocking batches", stream::<T, ours::BlockingBatches>(capacity))
         .subject("crossbeam-channel", stream::<T, pipes::CrossbeamChannel>(capacity))
         .subject("crossfire", stream::<T, pipes::Crossfire>(capacity))
         .subject("kanal", stream::<T, pipes::Kanal>(capacity))
         .subject("flume", stream::<T, pipes::Flume>(capacity))
-        .subject("std sync_channel", stream::<T, pipes::Std>(capacity))
+        .subject("std sync_channel", stream::<T, pipes::Std>(capacity));
+    let bench = foreign::<T, { queues::BOOST }>(bench, "Boost", capacity);
+    let bench = foreign::<T, { queues::BOOST_BATCHES }>(bench, "Boost, batches", capacity);
+    let bench = foreign::<T, { queues::RIGTORP }>(bench, "rigtorp", capacity);
+    foreign::<T, { queues::CK }>(bench, "Concurrency Kit", capacity)
+}
+
+fn foreign<T: Payload, const RIVAL: u32>(bench: Bench, name: &str, capacity: usize) -> Bench {
+    if_here::<T, RIVAL>(bench, |bench| bench.subject(name, stream::<T, Foreign<RIVAL>>(capacity)))
 }
 
 /// One block: a fresh queue, filled and emptied once, then the number of items that the block asks for, but at least

@@ -6,4 +6,5 @@ pub mod ours;
 pub mod payload;
 pub mod pipe;
 pub mod pipes;
+pub mod queues;
 pub mod signal;

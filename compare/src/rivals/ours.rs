@@ -10,7 +10,7 @@ use uncontended_wait::idle::Idle;
 use super::broadcasts::Broadcast;
 use super::payload::Payload;
 use super::pipe::{Pipe, spin};
-use super::pipes::{BATCH, insist, pipe};
+use super::pipes::{BATCH, insist, pipe, slices};
 
 pipe!(
     /// The polled ring, item by item.
@@ -96,6 +96,16 @@ impl<T: Payload> Pipe<T> for PolledBatches {
         sum
     }
 }
+
+slices!(
+    /// The polled ring, by slices that are copied.
+    PolledSlices,
+    spsc::Producer<T>,
+    spsc::Consumer<T>,
+    |capacity| spsc::ring(capacity).expect("a small capacity"),
+    |to: &mut spsc::Producer<T>, items| to.push_slice(items),
+    |from: &mut spsc::Consumer<T>, items| from.pop_slice(items)
+);
 
 /// The blocking ring, in batches.
 pub struct BlockingBatches;

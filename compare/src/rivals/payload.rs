@@ -1,7 +1,7 @@
 //! The payload: items of 8, 64 and 256 bytes, written in full and read in full.
 
 /// An item that is made from its number and returns a checksum on arrival.
-pub trait Payload: Send + Sync + Clone + Default + 'static {
+pub trait Payload: Send + Sync + Copy + Default + 'static {
     /// Makes the item of this number.
     fn new(number: u64) -> Self;
     /// The sum of all its words.
@@ -9,7 +9,7 @@ pub trait Payload: Send + Sync + Clone + Default + 'static {
 }
 
 /// `WORDS` words of eight bytes.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub struct Words<const WORDS: usize>([u64; WORDS]);
 
 impl<const WORDS: usize> Default for Words<WORDS> {

@@ -190,6 +190,35 @@ impl<T: Payload> Pipe<T> for Disruptor {
     }
 }
 
+/// The disruptor's poller, fed by `batch_publish` of at most [`BATCH`] items.
+pub struct DisruptorBatches;
+
+impl<T: Payload> Pipe<T> for DisruptorBatches {
+    type Sender = <Disruptor as Pipe<T>>::Sender;
+    type Receiver = <Disruptor as Pipe<T>>::Receiver;
+
+    fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        <Disruptor as Pipe<T>>::new(capacity)
+    }
+
+    #[inline(always)]
+    fn send(sender: &mut Self::Sender, from: u64, to: u64) {
+        let mut next = from;
+        while next < to {
+            let count = (to - next).min(BATCH);
+            sender.batch_publish(count as usize, |slots| {
+                slots.zip(next..).for_each(|(slot, number)| *slot = T::new(number));
+            });
+            next += count;
+        }
+    }
+
+    #[inline(always)]
+    fn receive(receiver: &mut Self::Receiver, count: u64) -> u64 {
+        <Disruptor as Pipe<T>>::receive(receiver, count)
+    }
+}
+
 /// rtrb, in chunks of the available items, at most 64: its interface for many items.
 pub struct RtrbChunks;
 
@@ -229,3 +258,65 @@ impl<T: Payload> Pipe<T> for RtrbChunks {
         sum
     }
 }
+
+/// A pipe that copies slices of at most [`BATCH`] items: what its calls pushed, and popped, of a slice.
+macro_rules! slices {
+    ($(#[$doc:meta])* $name:ident, $sender:ty, $receiver:ty, $new:expr, $push:expr, $pop:expr) => {
+        $(#[$doc])*
+        pub struct $name;
+
+        impl<T: Payload> Pipe<T> for $name {
+            type Sender = $sender;
+            type Receiver = $receiver;
+
+            fn new(capacity: usize) -> ($sender, $receiver) {
+                $new(capacity)
+            }
+
+            #[inline(always)]
+            fn send(sender: &mut $sender, from: u64, to: u64) {
+                let mut items = [T::default(); BATCH as usize];
+                let mut next = from;
+                while next < to {
+                    let most = (to - next).min(BATCH) as usize;
+                    items[..most].iter_mut().zip(next..).for_each(|(item, number)| *item = T::new(number));
+                    let mut left = &items[..most];
+                    while !left.is_empty() {
+                        match $push(sender, left) {
+                            0 => std::hint::spin_loop(),
+                            pushed => left = &left[pushed..],
+                        }
+                    }
+                    next += most as u64;
+                }
+            }
+
+            #[inline(always)]
+            fn receive(receiver: &mut $receiver, count: u64) -> u64 {
+                let mut items = [T::default(); BATCH as usize];
+                let (mut sum, mut left) = (0u64, count);
+                while left > 0 {
+                    let most = left.min(BATCH) as usize;
+                    let popped: usize = $pop(receiver, &mut items[..most]);
+                    if popped == 0 {
+                        std::hint::spin_loop();
+                    }
+                    sum = items[..popped].iter().fold(sum, |sum, item| sum.wrapping_add(item.sum()));
+                    left -= popped as u64;
+                }
+                sum
+            }
+        }
+    };
+}
+pub(crate) use slices;
+
+slices!(
+    /// rtrb, by slices that are copied.
+    RtrbSlices,
+    rtrb::Producer<T>,
+    rtrb::Consumer<T>,
+    rtrb::RingBuffer::new,
+    |to: &mut rtrb::Producer<T>, items| to.push_partial_slice(items).0.len(),
+    |from: &mut rtrb::Consumer<T>, items| from.pop_partial_slice(items).0.len()
+);

@@ -77,7 +77,7 @@ fn estimate(ratio: Estimate) -> Value {
 }
 
 fn latency(it: Latency) -> Value {
-    json!({ "count": it.count, "p50": it.p50, "p99": it.p99, "p999": it.p999, "max": it.max })
+    json!({ "count": it.count, "p50": it.p50, "p99": it.p99, "p999": it.p999, "p9999": it.p9999, "max": it.max })
 }
 
 fn merge(into: &mut Value, from: Value) {

@@ -202,6 +202,8 @@ pub struct Latency {
     pub p99: u64,
     /// The 99.9th percentile.
     pub p999: u64,
+    /// The 99.99th percentile.
+    pub p9999: u64,
     /// The longest time, exact.
     pub max: u64,
 }

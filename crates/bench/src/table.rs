@@ -209,6 +209,7 @@ fn cells(report: &Report, table: &Measurement) -> Table {
     column("p50 µs".to_owned(), &|row| latency(&|it| it.p50, row));
     column("p99 µs".to_owned(), &|row| latency(&|it| it.p99, row));
     column("p99.9 µs".to_owned(), &|row| latency(&|it| it.p999, row));
+    column("p99.99 µs".to_owned(), &|row| latency(&|it| it.p9999, row));
     column(format!("CPU ns/{operation}"), &|row| figure(row.cpu_ns_per_operation));
     column("CPUs".to_owned(), &|row| figure(row.cpu_share));
     column("sleeps/s".to_owned(), &|row| figure(row.voluntary_per_s));

@@ -116,6 +116,7 @@ impl Tally {
             p50: at(0.5)?,
             p99: at(0.99)?,
             p999: at(0.999)?,
+            p9999: at(0.9999)?,
             max: self.latencies.most()?,
         })
     }

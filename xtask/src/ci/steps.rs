@@ -270,7 +270,7 @@ fn fuzzed(root: &Path) -> Result<Vec<Step>, String> {
 fn compared(root: &Path) -> Result<Vec<Step>, String> {
     let is_question = |name: &String| {
         let bytes = name.as_bytes();
-        matches!(bytes, [b'u' | b'r', b'0'..=b'9', b'_', ..])
+        matches!(bytes, [b'u' | b'r', b'0'..=b'9', b'_' | b'0'..=b'9', ..])
     };
     let build = "cargo build --release --manifest-path compare/Cargo.toml";
     let executors = "cargo test --release --manifest-path compare/Cargo.toml";
