@@ -29,8 +29,8 @@ fn push(
     }
 }
 
-/// Pops until the producers have gone. A pop that finds nothing is recorded as `empty`, but for those that find nothing
-/// time after time: while the producers are off their CPUs, they would fill the memory.
+/// Pops until the producers have gone. A pop that finds nothing is recorded as `empty`, unless many before it found
+/// nothing: while the producers are off their CPUs, they would fill the memory.
 fn drain(
     client: &mut Recorded,
     empty: Option<Took>,

@@ -16,6 +16,13 @@ pub(crate) const MDBOOK: Need = Need {
     otherwise: "mdbook is not installed (cargo install mdbook)",
 };
 
+/// Not installed by CI: it takes minutes to build.
+pub(crate) const SEMVER: Need = Need {
+    have: r#"have cargo-semver-checks && [ -n "$(git tag --list 'v*')" ]"#,
+    get: "false",
+    otherwise: "no release is tagged (v*) to compare with, or cargo-semver-checks is not installed",
+};
+
 /// Databases are installed apart: without them, the others are worth the step. Of MariaDB, the package that would start
 /// a server is left out.
 pub(crate) const REAL_PROGRAMS: Need = Need {

@@ -2,7 +2,7 @@
 
 use super::needs::{
     AARCH64, AARCH64_PROGRAMS, CARGO_FUZZ, DEBOOTSTRAP, I686, MDBOOK, MIRI, OLDEST, OTHER_TARGETS,
-    REAL_PROGRAMS, RUST_SRC,
+    REAL_PROGRAMS, RUST_SRC, SEMVER,
 };
 use super::step::{Step, step};
 use std::path::Path;
@@ -29,6 +29,10 @@ here=$PWD folder=$(mktemp -d)
 tar -c --exclude=./target --exclude='./*/target' . | tar -xC "$folder" && cd "$folder" &&
   RUSTC_BOOTSTRAP=1 cargo "+$(oldest)" update -Z direct-minimal-versions &&
   cargo "+$(oldest)" check --workspace --all-targets --target-dir "$here/target/oldest" && rm -r "$folder""#;
+    const SEMVER_CHECKS: &str = r#"
+release=$(git describe --tags --abbrev=0 --match 'v*') &&
+  cargo semver-checks --baseline-rev "$release" --all-features -p uncontended -p uncontended-ring -p uncontended-wait \
+    -p uncontended-fence -p uncontended-atomic -p uncontended-model -p uncontended-stats -p uncontended-trace"#;
     vec![
         step("tests (cargo test --workspace)", 25, "cargo test --workspace"),
         step("formatting", 2, "cargo fmt --all --check"),
@@ -51,6 +55,7 @@ tar -c --exclude=./target --exclude='./*/target' . | tar -xC "$folder" && cd "$f
         ),
         step("tidy", 3, "cargo run -q -p xtask -- tidy"),
         step("licences", 3, "cargo run -q -p xtask -- licences"),
+        step("versions as semver has them", 15, SEMVER_CHECKS).needs(&SEMVER),
         step("the oldest toolchain and dependencies promised", 10, PROMISED).needs(&OLDEST),
     ]
 }
