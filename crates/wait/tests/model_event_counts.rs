@@ -27,12 +27,12 @@ fn holds(models: &[Memory], scenario: fn()) {
 
 /// For a scenario that is too large for a short test.
 fn begins(name: &str, models: &[Memory], scenario: fn()) {
-    explored::begins(name, (3_000, None), models, explorer, || scenario);
+    begins_with(3_000, name, models, scenario);
 }
 
-/// For a scenario with more executions than can be explored; `short` of them in the short form.
-fn only_begins(name: &str, short: u64, models: &[Memory], scenario: fn()) {
-    explored::begins(name, (short, Some(300_000)), models, explorer, || scenario);
+/// The same, `short` executions in the short form.
+fn begins_with(short: u64, name: &str, models: &[Memory], scenario: fn()) {
+    explored::begins(name, (short, None), models, explorer, || scenario);
 }
 
 struct Log<F: Form> {
@@ -347,12 +347,12 @@ fn many_producers_count_in_64_bits() {
 #[test]
 fn many_producers_wake_all_while_another_wakes_one() {
     let name = "many producers, an event for all and one for one";
-    only_begins(name, 10_000, &[Memory::Sc], one_for_all_and_one_for_one);
+    begins_with(10_000, name, &[Memory::Sc], one_for_all_and_one_for_one);
 }
 
 #[test]
 fn many_producers_wake_one_at_a_time() {
-    only_begins("many producers, one job for two waiters", 3_000, &TSO, one_job);
+    begins("many producers, one job for two waiters", &TSO, one_job);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -396,12 +396,9 @@ mod x86 {
 
     #[test]
     fn one_word_form_wakes_two_waiters_of_different_events() {
-        only_begins(
-            "one-word form, two waiters of different events",
-            48_000,
-            &TSO,
-            two_waiters::<One>,
-        );
+        // More executions than can be explored.
+        let name = "one-word form, two waiters of different events";
+        explored::begins(name, (48_000, Some(300_000)), &TSO, explorer, || two_waiters::<One>);
     }
 
     #[test]
