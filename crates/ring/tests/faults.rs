@@ -49,46 +49,58 @@ fn by_spsc(count: u64, disturb: Disturb) {
     });
 }
 
-/// A value, and which of two producers pushed it.
+/// A value, and which producer pushed it.
 type Numbered = (usize, u64);
 
 type Push<P> = fn(&mut P, Numbered) -> Result<(), Numbered>;
 
-/// What each of two producers pushes comes out in its order.
-fn from_two<P: Send, C: Send>(
+/// What each producer pushes comes out in its order.
+fn from_many<P: Send, C: Send>(
     (count, disturb): (u64, Disturb),
-    (producers, push): ([P; 2], Push<P>),
+    (producers, push): (Vec<P>, Push<P>),
     (mut consumer, pop): (C, fn(&mut C) -> Option<Numbered>),
 ) {
+    let (number, each) = (producers.len(), count / producers.len() as u64);
     thread::scope(|threads| {
         for (mine, mut producer) in producers.into_iter().enumerate() {
             threads.spawn(move || {
                 disturb();
-                (0..count / 2).for_each(|value| push(&mut producer, (mine, value)).unwrap());
+                (0..each).for_each(|value| push(&mut producer, (mine, value)).unwrap());
             });
         }
         threads.spawn(move || {
             disturb();
-            let mut next = [0; 2];
+            let mut next = vec![0; number];
             while let Some((from, value)) = pop(&mut consumer) {
                 assert_eq!(value, next[from]);
                 next[from] += 1;
             }
-            assert_eq!(next, [count / 2; 2]);
+            assert_eq!(next, vec![each; number]);
         });
     });
 }
 
-fn by_mpsc(count: u64, disturb: Disturb) {
+fn mpsc_of(number: usize, count: u64, disturb: Disturb) {
     let (first, consumer) = mpsc::blocking(2).unwrap();
-    let producers = ([first.clone(), first], mpsc::Producer::push_wait as _);
-    from_two((count, disturb), producers, (consumer, mpsc::Consumer::pop_wait));
+    let producers = (vec![first; number], mpsc::Producer::push_wait as _);
+    from_many((count, disturb), producers, (consumer, mpsc::Consumer::pop_wait));
+}
+
+fn by_mpsc(count: u64, disturb: Disturb) {
+    mpsc_of(2, count, disturb);
+}
+
+fn lanes_of(number: usize, count: u64, disturb: Disturb) {
+    let (first, consumer) = lanes::blocking(number, 2).unwrap();
+    let others = (1..number).map(|_| first.try_clone().unwrap());
+    let mut producers: Vec<_> = others.collect();
+    producers.push(first);
+    let producers = (producers, lanes::Producer::push_wait as _);
+    from_many((count, disturb), producers, (consumer, lanes::Consumer::pop_wait));
 }
 
 fn by_lanes(count: u64, disturb: Disturb) {
-    let (first, consumer) = lanes::blocking(2, 2).unwrap();
-    let producers = ([first.try_clone().unwrap(), first], lanes::Producer::push_wait as _);
-    from_two((count, disturb), producers, (consumer, lanes::Consumer::pop_wait));
+    lanes_of(2, count, disturb);
 }
 
 fn by_lanes_to_a_group(count: u64, disturb: Disturb) {
@@ -254,6 +266,15 @@ fn to_one_cpu() {
 fn all_on_one_cpu() {
     let _alone = alone();
     all(repetitions("hand-offs", 12_000, 10_000_000), to_one_cpu);
+}
+
+/// 64 threads that push, and one that pops, take turns on one CPU.
+#[test]
+fn many_more_threads_than_cpus() {
+    let _alone = alone();
+    let count = repetitions("hand-offs of 64 producers", 6_400, 1_000_000);
+    mpsc_of(64, count, to_one_cpu);
+    lanes_of(64, count, to_one_cpu);
 }
 
 /// Enters the class SCHED_FIFO, in which threads of equal priority do not preempt each other. False: not permitted.
