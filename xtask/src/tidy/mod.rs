@@ -12,6 +12,7 @@ mod evidence;
 mod layers;
 mod length;
 mod links;
+mod quotes;
 mod remedies;
 mod safety;
 mod settings;
@@ -48,6 +49,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
         complaints.extend(remedies::check(source));
     }
     complaints.extend(links::check(root, &pages));
+    complaints.extend(quotes::check(&pages));
     complaints.extend(crate::mutants::check(root, &sources)?);
     complaints.extend(circles::check(&sources));
     complaints.extend(settings::check(&sources));

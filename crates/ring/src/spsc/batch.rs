@@ -48,6 +48,23 @@ impl<'c, T, N: Notifier> Batch<'c, T, N> {
         (one, unsafe { crate::slots::values(two) })
     }
 
+    /// Copies all values. `into` has their number.
+    #[inline]
+    pub(super) fn copy(&self, into: &mut [T])
+    where
+        T: Copy,
+    {
+        #[cfg(unc_model)]
+        into.iter_mut().zip(self).for_each(|(into, value)| *into = *value);
+        #[cfg(not(unc_model))]
+        {
+            let (one, two) = self.as_slices();
+            let (first, rest) = into.split_at_mut(one.len());
+            first.copy_from_slice(one);
+            rest.copy_from_slice(two);
+        }
+    }
+
     /// Drops all values and gives their slots back.
     #[inline(always)]
     pub fn release(self) {

@@ -165,7 +165,7 @@ impl<T, N: Sleeping> Producer<T, N> {
         while pushed < values.len() {
             let left = &values[pushed..];
             let Ok(mut claim) = self.claim_up_to_deadline(left.len(), deadline) else { break };
-            claim.fill(left.iter().copied());
+            claim.copy(left);
             pushed += claim.publish();
         }
         pushed

@@ -76,6 +76,28 @@ impl<'p, T, N: Notifier> Claim<'p, T, N> {
         room - self.room()
     }
 
+    /// Writes copies of the values from the first one on, as many as there is room for.
+    #[inline]
+    pub(super) fn copy(&mut self, values: &[T])
+    where
+        T: Copy,
+    {
+        #[cfg(unc_model)]
+        self.fill(values.iter().copied());
+        #[cfg(not(unc_model))]
+        {
+            let values = &values[..values.len().min(self.room())];
+            let (one, two) = self.as_uninit();
+            let (first, rest) = values.split_at(values.len().min(one.len()));
+            for (to, from) in [(one, first), (two, rest)] {
+                // Compiled to a call of memcpy.
+                to.iter_mut().zip(from).for_each(|(slot, &value)| _ = slot.write(value));
+            }
+            // SAFETY: they have been written just now (I5).
+            unsafe { self.assume_written(values.len()) };
+        }
+    }
+
     /// How many more values the claim has room for.
     #[inline(always)]
     pub fn room(&self) -> usize {

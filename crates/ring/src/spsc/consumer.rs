@@ -102,21 +102,18 @@ impl<T, N: Notifier> Consumer<T, N> {
     }
 
     /// Pops as many values as there are and fit into `into`, and returns their number.
+    #[inline]
     pub fn pop_slice(&mut self, into: &mut [T]) -> usize
     where
         T: Copy,
     {
-        let count = into.len().min(self.available());
-        // SAFETY: at least `count` values are available (I2), in slots that live (I4).
-        let slots = unsafe { self.full_slots(count) };
-        for (value, slot) in into[..count].iter_mut().zip(slots) {
-            // SAFETY: the slot holds a value and belongs to the consumer (I2).
-            *value = unsafe { slot.read() };
+        if into.is_empty() {
+            return 0;
         }
-        if count > 0 {
-            // SAFETY: `count` values were taken just now (I2).
-            unsafe { self.vacate(self.head.plus(count as u64)) };
-        }
+        let Ok(batch) = self.read(into.len()) else { return 0 };
+        let count = batch.len();
+        batch.copy(&mut into[..count]);
+        batch.release();
         count
     }
 

@@ -197,12 +197,13 @@ impl<T, N: Notifier> Producer<T, N> {
     }
 
     /// Pushes as many of `values` as there is room for, and returns their number.
+    #[inline]
     pub fn push_slice(&mut self, values: &[T]) -> usize
     where
         T: Copy,
     {
         let Ok(mut claim) = self.claim_up_to(values.len()) else { return 0 };
-        claim.fill(values.iter().copied());
+        claim.copy(values);
         claim.publish()
     }
 
