@@ -85,7 +85,7 @@ cargo install -q --path crates/cli --root "$folder" --target-dir target &&
         )
         .needs(&REAL_PROGRAMS),
         // The observer has its assertions on there.
-        step("older and newer systems", 20, ".ci/systems").needs(&DEBOOTSTRAP),
+        step("older and newer systems", 30, ".ci/systems").needs(&DEBOOTSTRAP),
     ]
 }
 
