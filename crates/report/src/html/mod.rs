@@ -181,7 +181,7 @@ pub fn list(sentences: &[String], ordered: bool) -> Markup {
 fn prose(sentence: &str) -> Markup {
     let parts: Vec<&str> = sentence.split('`').collect();
     // Without its partner, a backtick is one.
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return html! { (sentence) };
     }
     html! {
