@@ -41,6 +41,14 @@ inline void relax() {
 
 constexpr uint64_t BATCH = 64;
 
+// Makes the items and retries each push until there is room.
+template <size_t WORDS, typename Push> void send_each(uint64_t from, uint64_t to, Push push) {
+    for (uint64_t number = from; number < to; number++) {
+        const auto item = Item<WORDS>::of(number);
+        while (!push(item)) relax();
+    }
+}
+
 #ifdef WITH_BOOST
 template <size_t WORDS> struct Boost {
     boost::lockfree::spsc_queue<Item<WORDS>> queue;
@@ -48,10 +56,7 @@ template <size_t WORDS> struct Boost {
     explicit Boost(size_t capacity) : queue(capacity) {}
 
     void send(uint64_t from, uint64_t to) {
-        for (uint64_t number = from; number < to; number++) {
-            const auto item = Item<WORDS>::of(number);
-            while (!queue.push(item)) relax();
-        }
+        send_each<WORDS>(from, to, [&](const Item<WORDS> &item) { return queue.push(item); });
     }
 
     uint64_t receive(uint64_t count) {
@@ -105,10 +110,7 @@ template <size_t WORDS> struct Rigtorp {
     explicit Rigtorp(size_t capacity) : queue(capacity) {}
 
     void send(uint64_t from, uint64_t to) {
-        for (uint64_t number = from; number < to; number++) {
-            const auto item = Item<WORDS>::of(number);
-            while (!queue.try_push(item)) relax();
-        }
+        send_each<WORDS>(from, to, [&](const Item<WORDS> &item) { return queue.try_push(item); });
     }
 
     uint64_t receive(uint64_t count) {

@@ -3,8 +3,7 @@
 //! # Contract
 //! Of a paragraph, an item of a list or a row of a table that names a table as `` `r1_stream` ``, each number with a
 //! decimal point is, to as many digits, one in a file of `compare/tables` whose name begins so. A row that names none
-//! takes the names of the paragraph before its table. The first cell of a row is its name, and not
-//! looked at.
+//! takes the names of the paragraph before its table. The first cell of a row is its name, and not looked at.
 
 use super::complaint;
 use super::source::Source;
