@@ -5,6 +5,7 @@
 //! failure prints no verdict, and its JSON says `error`.
 
 use crate::console::{complain, say};
+use crate::emit::look;
 use crate::files::{self, Named};
 use crate::settings;
 use std::path::{Path, PathBuf};
@@ -77,6 +78,15 @@ pub(crate) fn deliver(
     ExitCode::from(verdict.finding.verdict.exit_status())
 }
 
+/// A verdict for people, as wide as the stream that shows it.
+pub(crate) fn for_people(verdict: &Verdict, is_taken: bool) -> String {
+    let look = match is_taken {
+        true => look(0, &std::io::stderr()),
+        false => look(0, &std::io::stdout()),
+    };
+    human(verdict, look.width)
+}
+
 /// A verdict as JSON.
 pub(crate) fn json(verdict: &mut Verdict) -> Result<serde_json::Value, Failure> {
     if verdict.log.is_some() {
@@ -87,7 +97,7 @@ pub(crate) fn json(verdict: &mut Verdict) -> Result<serde_json::Value, Failure> 
 }
 
 fn write_all(verdict: &mut Verdict, output: &Forms) -> Result<(), Failure> {
-    say(&human(verdict), output.takes_stdout())?;
+    say(&for_people(verdict, output.takes_stdout()), output.takes_stdout())?;
     if let Some(path) = &output.html {
         files::write(path, &page(verdict, verdict.runs.as_deref().unwrap_or_default())?)?;
     }

@@ -200,13 +200,7 @@ impl Blocks {
             let run = match (&self.commands[arm], &mut *stored) {
                 (None, Some(values)) => {
                     let Some(value) = values.next() else { return Ok(Some(Stop::EndOfInput)) };
-                    Run {
-                        arm,
-                        value: Some(value),
-                        outcome: Outcome::Ok,
-                        wall_ns: None,
-                        stored: true,
-                    }
+                    Run { stored: true, ..Run::of(arm, value) }
                 }
                 _ => match self.measure(arm)? {
                     Some(run) => run,

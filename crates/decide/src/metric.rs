@@ -24,11 +24,26 @@ enum Kind {
     System,
     Cpu,
     MaxRss,
+    Counted(fn(&Ended) -> u64),
     ExitStatus,
     Printed(Regex),
     Json(Path),
     Run(Path),
 }
+
+/// The metrics that a name is enough for.
+pub const NAMES: [&str; 10] = [
+    "wall",
+    "user",
+    "sys",
+    "cpu",
+    "max-rss",
+    "minor-faults",
+    "major-faults",
+    "voluntary-switches",
+    "involuntary-switches",
+    "exit-status",
+];
 
 impl Metric {
     /// Reads a metric's name.
@@ -47,10 +62,15 @@ impl Metric {
                 "sys" => Kind::System,
                 "cpu" => Kind::Cpu,
                 "max-rss" => Kind::MaxRss,
+                "minor-faults" => Kind::Counted(|ended| ended.minor_faults),
+                "major-faults" => Kind::Counted(|ended| ended.major_faults),
+                "voluntary-switches" => Kind::Counted(|ended| ended.voluntary_switches),
+                "involuntary-switches" => Kind::Counted(|ended| ended.involuntary_switches),
                 "exit-status" => Kind::ExitStatus,
                 _ => {
                     return Err(format!(
-                        "unknown metric '{text}'; use wall, user, sys, cpu, max-rss, exit-status, regex:PATTERN, json:PATH or run:PATH"
+                        "unknown metric '{text}'; use {}, regex:PATTERN, json:PATH or run:PATH",
+                        NAMES.join(", ")
                     ));
                 }
             },
@@ -63,7 +83,7 @@ impl Metric {
         match &self.kind {
             Kind::Wall | Kind::User | Kind::System | Kind::Cpu => Some(Dimension::Time),
             Kind::MaxRss => Some(Dimension::Bytes),
-            Kind::ExitStatus | Kind::Json(_) => Some(Dimension::Number),
+            Kind::Counted(_) | Kind::ExitStatus | Kind::Json(_) => Some(Dimension::Number),
             Kind::Run(path) if path.is_time() => Some(Dimension::Time),
             Kind::Run(_) => Some(Dimension::Number),
             Kind::Printed(_) => None,
@@ -113,6 +133,7 @@ impl Metric {
             Kind::System => Ok(time(ended.system)),
             Kind::Cpu => Ok(time(ended.user + ended.system)),
             Kind::MaxRss => Ok(exact(ended.max_rss_bytes as f64, Dimension::Bytes)),
+            Kind::Counted(count) => Ok(exact(count(ended) as f64, Dimension::Number)),
             Kind::ExitStatus => {
                 let status = ended.code.or(ended.signal.map(|signal| 128 + signal)).unwrap_or(0);
                 Ok(exact(f64::from(status), Dimension::Number))

@@ -13,7 +13,7 @@ use crate::guard::{TailFinding, Watch};
 use crate::question::{Claim, Compare, Shares};
 use crate::ratio::Ratio;
 use crate::record::{Outcome, Run};
-use crate::spread::{Spread, Spreads};
+use crate::spread::{Spreads, Values};
 use crate::trial::{self, Trial, more_to_decide, remaining};
 use crate::verdict::{About, Answer, Effect, Evidence, Finding, OfPairs, Relation};
 use uncontended_figures::text::several;
@@ -37,8 +37,8 @@ pub struct PairTrial {
     first_larger: Vec<bool>,
     /// Runs of each command, and how many of them failed.
     failed: Vec<(u64, u64)>,
-    /// The values of each command, in order.
-    values: Vec<Vec<f64>>,
+    /// The values of each command.
+    values: Vec<Values>,
 }
 
 /// One candidate against the baseline.
@@ -85,7 +85,7 @@ impl PairTrial {
             order: Vec::new(),
             first_larger: Vec::new(),
             failed: vec![(0, 0); commands],
-            values: vec![Vec::new(); commands],
+            values: vec![Values::default(); commands],
             shares,
             fewest,
             compare: compare.clone(),
@@ -253,7 +253,7 @@ impl Trial for PairTrial {
             return Err(Failure::new(cause, "compare a metric that is at least 0"));
         }
         self.block[run.arm].push(value);
-        self.values[run.arm].extend(value);
+        self.values[run.arm].push(value, run.usage.as_ref());
         let (runs, failed) = &mut self.failed[run.arm];
         (*runs, *failed) = (*runs + 1, *failed + u64::from(run.outcome != Outcome::Ok));
         // Two values on a line, or a stored one, have no order in time.
@@ -299,7 +299,7 @@ impl Trial for PairTrial {
     }
 
     fn findings_in_full(&self) -> Vec<Finding> {
-        let spread = |arm: usize| Spread::of(&self.values[arm]);
+        let spread = |arm: usize| self.values[arm].spread();
         let mut findings = self.findings();
         for (finding, (arm, _)) in findings.iter_mut().zip(self.candidates()) {
             if let About::Pairs(pairs) = &mut finding.about {

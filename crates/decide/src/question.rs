@@ -245,6 +245,9 @@ pub struct Slo {
     /// The percentile, if the question is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantile: Option<f64>,
+    /// The command, if one is run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
 }
 
 impl Slo {
@@ -416,8 +419,8 @@ impl Compare {
         (1.0 / (1.0 + self.margin), 1.0 + self.margin)
     }
 
-    /// What an answer says about a candidate.
-    pub fn said(&self, answer: Answer) -> String {
+    /// What an answer says about a candidate, which has this name in the sentence.
+    pub fn said(&self, subject: &str, answer: Answer) -> String {
         let by = match self.margin {
             0.0 => String::new(),
             margin => format!(" by more than {}", given_percent(margin)),
@@ -433,9 +436,9 @@ impl Compare {
             Claim::Different => (format!("different{by}"), within),
         };
         match answer {
-            Answer::Yes => format!("it is {claim}"),
-            Answer::No => format!("it is {opposite}"),
-            _ => format!("whether it is {claim} is not certain"),
+            Answer::Yes => format!("{subject} is {claim}"),
+            Answer::No => format!("{subject} is {opposite}"),
+            _ => format!("whether {subject} is {claim} is not certain"),
         }
     }
 
@@ -506,6 +509,10 @@ fn spoken(metric: &str) -> &str {
         "sys" => "the system time",
         "cpu" => "the CPU time",
         "max-rss" => "the peak memory (max-rss)",
+        "minor-faults" => "the page faults without input (minor-faults)",
+        "major-faults" => "the page faults that read a disk (major-faults)",
+        "voluntary-switches" => "the voluntary context switches",
+        "involuntary-switches" => "the involuntary context switches",
         "exit-status" => "the exit status",
         "value" => "the value",
         other => other,

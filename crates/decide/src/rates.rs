@@ -11,6 +11,7 @@
 use crate::Failure;
 use crate::question::{Bound, Side, Slo};
 use crate::record::{Outcome, Run};
+use crate::spread::{Spread, Values};
 use crate::trial::{self, Trial, finding_about, more_to_decide, remaining};
 use crate::verdict::{About, Answer, Finding, OfRate, Percentile};
 use serde::Serialize;
@@ -26,6 +27,8 @@ pub struct RateTrial {
     judge: Judging,
     /// Every value, if a percentile is asked about. A run that failed is worse than any value.
     values: Option<Vec<f64>>,
+    /// The values of a command's runs.
+    shown: Option<Values>,
     runs: u64,
     failed: u64,
 }
@@ -37,21 +40,26 @@ impl RateTrial {
             slo: slo.clone(),
             judge: Judging::new(slo)?,
             values: slo.quantile.map(|_| Vec::new()),
+            shown: slo.command.as_ref().map(|_| Values::default()),
             runs: 0,
             failed: 0,
         })
     }
 
-    /// The finding without the percentile, which needs a sort.
+    /// The finding without the percentile and the values, which need a sort.
     pub fn finding(&self) -> Finding {
-        self.finding_with(None)
+        self.finding_with(None, None)
     }
 
-    fn finding_with(&self, quantile: Option<Percentile>) -> Finding {
+    fn finding_with(&self, quantile: Option<Percentile>, values: Option<Spread>) -> Finding {
         let report = self.judge.question().report(self.judge.counts());
-        let dependence = Some(self.dependence());
-        let finding = finding(&self.slo, &report, dependence, quantile);
-        Finding { verdict: self.answer(), ..finding }
+        let about = OfRate {
+            log_criterion: report.log_criterion,
+            dependence: Some(self.dependence()),
+            quantile,
+            values,
+        };
+        Finding { verdict: self.answer(), ..finding(&self.slo, &report, about) }
     }
 
     fn dependence(&self) -> Dependence {
@@ -91,6 +99,9 @@ impl Trial for RateTrial {
         let bound = self.slo.bound.as_ref();
         let good = |bound: &Bound| value.is_some_and(|value| bound.holds(value));
         let success = bound.is_some_and(good);
+        if let Some(shown) = &mut self.shown {
+            shown.push(value, run.usage.as_ref());
+        }
         if let Some(values) = &mut self.values {
             let worst = match bound {
                 Some(Bound { side: Side::AtLeast, .. }) => f64::NEG_INFINITY,
@@ -130,7 +141,8 @@ impl Trial for RateTrial {
     }
 
     fn findings_in_full(&self) -> Vec<Finding> {
-        vec![self.finding_with(self.percentile())]
+        let values = self.shown.as_ref().and_then(Values::spread);
+        vec![self.finding_with(self.percentile(), values)]
     }
 
     fn diagnoses(&self) -> Vec<String> {
@@ -259,12 +271,6 @@ fn diagnosis(chain: &Chain, counts: Counts, guarded: bool) -> Option<String> {
 
 /// The finding about a rate after the given counts, with what is known of their order and of the values.
 #[must_use]
-pub fn finding(
-    slo: &Slo,
-    report: &Report,
-    dependence: Option<Dependence>,
-    quantile: Option<Percentile>,
-) -> Finding {
-    let about = OfRate { log_criterion: report.log_criterion, dependence, quantile };
+pub fn finding(slo: &Slo, report: &Report, about: OfRate) -> Finding {
     finding_about(slo.rate, slo.or_below, report, slo.method.name(), About::Rate(about))
 }

@@ -12,6 +12,8 @@ use crate::question::Question;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
 use std::path::Path;
+use std::time::Duration;
+use uncontended_sys::supervise::Ended;
 
 /// The value of `schema` in the head.
 pub const SCHEMA: &str = "uncontended.verdict-log/1";
@@ -42,6 +44,9 @@ pub struct Run {
     /// Wall time, if a command ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_ns: Option<u64>,
+    /// What it used, if a command ran; none in older logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
     /// Whether the value was stored in an earlier trial, not run with the others.
     #[serde(default, skip_serializing_if = "is_false")]
     pub stored: bool,
@@ -51,8 +56,41 @@ impl Run {
     /// A successful run of command `arm` that reported `value`.
     #[must_use]
     pub fn of(arm: usize, value: f64) -> Run {
-        Run { arm, value: Some(value), outcome: Outcome::Ok, wall_ns: None, stored: false }
+        Run {
+            arm,
+            value: Some(value),
+            outcome: Outcome::Ok,
+            wall_ns: None,
+            usage: None,
+            stored: false,
+        }
     }
+}
+
+/// What the processes of a run used, as the kernel counts it for those that were waited for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// CPU time in user mode.
+    pub user_ns: u64,
+    /// CPU time in the kernel.
+    pub system_ns: u64,
+    /// The largest resident set of any of them.
+    pub max_rss_bytes: u64,
+}
+
+impl From<&Ended> for Usage {
+    fn from(ended: &Ended) -> Usage {
+        Usage {
+            user_ns: whole_ns(ended.user),
+            system_ns: whole_ns(ended.system),
+            max_rss_bytes: ended.max_rss_bytes,
+        }
+    }
+}
+
+/// A time in nanoseconds.
+pub(crate) fn whole_ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// How a run ended.

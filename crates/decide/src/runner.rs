@@ -9,7 +9,7 @@
 
 use crate::Failure;
 use crate::metric::Metric;
-use crate::record::{Outcome, Run};
+use crate::record::{Outcome, Run, Usage, whole_ns};
 use crate::words;
 use std::fs::File;
 use std::io;
@@ -185,8 +185,8 @@ impl Runner {
             }
             Err(why) => return Err(self.no_metric(prepared, &why)),
         };
-        let wall_ns = Some(u64::try_from(ended.wall.as_nanos()).unwrap_or(u64::MAX));
-        Ok(Run { arm: 0, value, outcome, wall_ns, stored: false })
+        let (wall_ns, usage) = (Some(whole_ns(ended.wall)), Some(Usage::from(&ended)));
+        Ok(Run { arm: 0, value, outcome, wall_ns, usage, stored: false })
     }
 
     /// Runs a setup, prepare, conclude or cleanup command; it must succeed.

@@ -8,7 +8,7 @@ use crate::guard::TailFinding;
 use crate::question::Question;
 use crate::rates::Dependence;
 use crate::record::{Run, Stop};
-use crate::spread::Spreads;
+use crate::spread::{Spread, Spreads};
 use serde::{Deserialize, Serialize};
 use uncontended_stats as stats;
 
@@ -184,6 +184,9 @@ pub struct OfRate {
     /// The interval of the percentile asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantile: Option<Percentile>,
+    /// A summary of the values of the command's runs, in a verdict's finding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<Spread>,
 }
 
 /// What a finding about a candidate adds.

@@ -3,7 +3,7 @@
 
 use uncontended_decide::guard::Guard;
 use uncontended_decide::question::{Bursts, Claim, Compare, Decider, Permute, Question, Slo};
-use uncontended_decide::record::{self, Head, Line, Outcome, Run, SCHEMA, Stop};
+use uncontended_decide::record::{self, Head, Line, Outcome, Run, SCHEMA, Stop, Usage};
 use uncontended_decide::trial;
 use uncontended_stats::Rng;
 
@@ -18,6 +18,7 @@ fn heads() -> Vec<Question> {
         method: Decider::Csm,
         bursts: Bursts::new(Some(8.0)),
         quantile: Some(0.9),
+        command: Some("c".to_string()),
     };
     let compare = Compare {
         metric: "wall".to_string(),
@@ -70,6 +71,7 @@ fn text(hypothesis: &Question, rng: &mut Rng) -> Vec<u8> {
             value,
             outcome,
             wall_ns: None,
+            usage: rng.chance(0.5).then(Usage::default),
             stored: false,
         };
         record::write(&mut out, &Line::Run(run)).unwrap();

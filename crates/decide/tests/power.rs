@@ -17,6 +17,7 @@ fn slo(rate: f64) -> Slo {
         method: Default::default(),
         bursts: None,
         quantile: None,
+        command: None,
     }
 }
 

@@ -16,6 +16,7 @@ fn a_question_has_the_figures_that_were_given_with_all_of_their_digits() {
         method: Decider::OneSided,
         bursts: None,
         quantile: None,
+        command: None,
     };
     assert_eq!(
         slo.sentence(),
@@ -84,7 +85,7 @@ fn an_answer_is_said_with_its_margin() {
         (Claim::Different, 0.02, No, "it is within 2 %"),
         (Claim::Different, 0.0, Undecided, "whether it is different is not certain"),
     ] {
-        assert_eq!(compare(claim, margin, 2).said(answer), words);
+        assert_eq!(compare(claim, margin, 2).said("it", answer), words);
     }
 }
 

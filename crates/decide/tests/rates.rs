@@ -16,6 +16,7 @@ fn asked(side: Side, rate: f64, bursts: Option<f64>, quantile: Option<f64>) -> S
         method: Decider::OneSided,
         bursts: Bursts::new(bursts),
         quantile,
+        command: None,
     }
 }
 

@@ -22,6 +22,7 @@ fn slo() -> Question {
         method: Decider::OneSided,
         bursts: None,
         quantile: Some(0.5),
+        command: None,
     })
 }
 

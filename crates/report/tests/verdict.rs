@@ -25,9 +25,12 @@ fn verdict(table: &str, lines: [&dyn Fn(u64) -> String; 2], count: u64) -> Verdi
 }
 
 fn check(name: &str, answer: Answer, verdict: &Verdict) {
-    assert_eq!(verdict.finding.verdict, answer, "{name}: {}", human(verdict));
-    assert!(human(verdict).starts_with(&sentences(verdict)), "the values come after the sentences");
-    let found = format!("{}\n{}", human(verdict), markdown(verdict));
+    assert_eq!(verdict.finding.verdict, answer, "{name}: {}", human(verdict, 100));
+    assert!(
+        human(verdict, 100).starts_with(&sentences(verdict)),
+        "the values come after the sentences"
+    );
+    let found = format!("{}\n{}", human(verdict, 100), markdown(verdict));
     golden(env!("CARGO_MANIFEST_DIR"), &format!("{name}.txt"), &found);
     let page = page(verdict, verdict.runs.as_deref().unwrap_or_default()).unwrap();
     assert!(page.contains("</html>"), "{name}");
@@ -129,6 +132,22 @@ fn verdicts_about_pairs() {
     }
 }
 
+/// An interval that excludes 1 says so, whatever the margin leaves open.
+#[test]
+fn a_difference_that_is_certain_is_said_to_be() {
+    let by = |ratio: f64| move |at: u64| format!("{} {}", 1.0, ratio + 0.002 * noise(at));
+    for (ratio, keys, words) in [
+        (1.05, "", "(worse for certain, by 5.2 % to 5.4 %)"),
+        (0.9467, "", "(better for certain, by 4.9 % to 5.2 %)"),
+        (1.05, "\nhigher-is-better = true", "(better for certain, by 5.2 % to 5.4 %)"),
+    ] {
+        let table =
+            format!("[[compare]]\nfrom = 'FILE'\nmargin = '5.3 %'\nno-tail-guard = true{keys}");
+        let found = human(&verdict(&table, [&by(ratio), &none], 40), 100);
+        assert!(found.contains(words), "{ratio}: {found}");
+    }
+}
+
 #[test]
 fn verdicts_about_two_groups() {
     let group = |by: f64| move |at: u64| format!("{} ms", by * noise(at));
@@ -174,7 +193,7 @@ fn an_undecided_verdict_says_what_would_help() {
     ] {
         undecided.stopped_by = stop;
         undecided.warnings = vec!["the machine was busy".to_string()];
-        let text = human(&undecided);
+        let text = human(&undecided, 100);
         assert!(text.lines().any(|line| line.starts_with(words)), "{stop:?}: {text}");
         assert!(text.lines().any(|line| line == "warning: the machine was busy"), "{text}");
         assert!(markdown(&undecided).ends_with("\nWarning: the machine was busy\n"));
@@ -186,6 +205,6 @@ fn one_pair_is_no_pairs() {
     let pair = |at: u64| format!("{} {}", noise(at), noise(at * 7 + 3));
     for (count, words) in [(1, ", 1 pair, "), (2, ", 2 pairs, ")] {
         let pairs = verdict("[[compare]]\nfrom = 'FILE'", [&pair, &none], count);
-        assert!(human(&pairs).contains(words), "{}", human(&pairs));
+        assert!(human(&pairs, 100).contains(words), "{}", human(&pairs, 100));
     }
 }

@@ -40,6 +40,14 @@ pub struct Ended {
     /// The largest resident set of any of these processes, in bytes. Never below that of the child before its exec,
     /// which the kernel counts too: see [`start_small`].
     pub max_rss_bytes: u64,
+    /// Page faults that needed no input, of all of them.
+    pub minor_faults: u64,
+    /// Page faults that read from a disk, likewise.
+    pub major_faults: u64,
+    /// Context switches since a thread slept, likewise.
+    pub voluntary_switches: u64,
+    /// Context switches since a thread was preempted, likewise.
+    pub involuntary_switches: u64,
     /// Whether it was killed because `timeout` had passed.
     pub timed_out: bool,
     /// Its output to a piped standard output.
@@ -85,6 +93,10 @@ pub fn supervise(
         user: duration(usage.ru_utime),
         system: duration(usage.ru_stime),
         max_rss_bytes: resident_bytes(usage.ru_maxrss),
+        minor_faults: count(usage.ru_minflt),
+        major_faults: count(usage.ru_majflt),
+        voluntary_switches: count(usage.ru_nvcsw),
+        involuntary_switches: count(usage.ru_nivcsw),
         timed_out: ended?,
         output,
     })
@@ -205,7 +217,12 @@ fn reap(pid: i32) -> io::Result<(i32, libc::rusage)> {
 /// The largest resident set that `getrusage` reports as `count`.
 fn resident_bytes(count: libc::c_long) -> u64 {
     const UNIT: u64 = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
-    u64::try_from(count).unwrap_or(0) * UNIT
+    self::count(count) * UNIT
+}
+
+/// A figure that the kernel counts upwards.
+fn count(count: libc::c_long) -> u64 {
+    u64::try_from(count).unwrap_or(0)
 }
 
 fn duration(time: libc::timeval) -> Duration {

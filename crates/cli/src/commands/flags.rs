@@ -84,8 +84,9 @@ impl From<MethodFlag> for Decider {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Runs")]
 pub(crate) struct RunFlags {
-    /// What to measure: wall, user, sys, cpu, max-rss, exit-status, regex:PATTERN (group 1 of the first match on
-    /// stdout), json:PATH (of stdout), run:PATH (of the JSON of `unc run`)
+    /// What to measure: wall, user, sys, cpu, max-rss, minor-faults, major-faults, voluntary-switches,
+    /// involuntary-switches, exit-status, regex:PATTERN (group 1 of the first match on stdout), json:PATH (of
+    /// stdout), run:PATH (of the JSON of `unc run`)
     #[arg(long, default_value = "wall")]
     pub(crate) metric: String,
     /// Run this once before all runs

@@ -167,6 +167,7 @@ impl SloFlags {
             method: self.method.into(),
             bursts: None,
             quantile: None,
+            command: None,
         };
         power::of_rate(&slo, self.at, &self.common.simulation(self.max_runs))
     }

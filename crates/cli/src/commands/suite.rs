@@ -15,7 +15,7 @@ use uncontended_decide::Failure;
 use uncontended_decide::suite::{Property, Suite};
 use uncontended_decide::verdict::{Answer, Verdict};
 use uncontended_figures::at_most_percent;
-use uncontended_report::verdict::{human, markdown, page, sentences};
+use uncontended_report::verdict::{markdown, page, sentences};
 
 /// The value of `schema`.
 const SCHEMA: &str = "uncontended.verdict-suite/1";
@@ -100,7 +100,14 @@ fn judge(suite: Suite, output: &OutputFlags, for_json: bool) -> Result<Outcome, 
             break;
         }
         let verdict = settings::verdict(property.plan.verdict(output.told()));
-        say(&format!("{}: {}", property.name, said(&verdict, human)), for_json)?;
+        say(
+            &format!(
+                "{}: {}",
+                property.name,
+                said(&verdict, |verdict| deliver::for_people(verdict, for_json))
+            ),
+            for_json,
+        )?;
         outcome.add(verdict.as_ref().map_or(Answer::Error, |verdict| verdict.finding.verdict));
         outcome.judged.push((property.name, verdict));
     }
@@ -139,7 +146,7 @@ impl Outcome {
 }
 
 /// The lines about one property, for people.
-pub(crate) fn said(verdict: &Result<Verdict, Failure>, say: fn(&Verdict) -> String) -> String {
+pub(crate) fn said(verdict: &Result<Verdict, Failure>, say: impl Fn(&Verdict) -> String) -> String {
     match verdict {
         Ok(verdict) => say(verdict),
         Err(failure) => format!("error\n{}", told(failure)),

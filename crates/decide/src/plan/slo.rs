@@ -7,7 +7,7 @@ use crate::question::{Bound, Bursts, Decider, Question, Side, Slo};
 use crate::record::Stop;
 use crate::runner::{Prepared, Runner};
 use crate::session::Session;
-use crate::verdict::{SCHEMA, Verdict};
+use crate::verdict::{OfRate, SCHEMA, Verdict};
 use crate::{Failure, catch_interrupts, rates, value};
 use std::path::PathBuf;
 use uncontended_figures::text::several;
@@ -192,6 +192,7 @@ impl SloPlan {
             // Counts have no order.
             bursts: bound.and_then(|_| Bursts::new(self.bursts)),
             quantile,
+            command: None,
         };
         slo.question()?;
         Ok(slo)
@@ -224,7 +225,10 @@ impl SloPlan {
             return Err(Failure::new(cause, "give successes / trials, such as 3972/4000"));
         }
         let slo = self.hypothesis("counts", None)?;
-        let finding = rates::finding(&slo, &slo.question()?.report(counts), None, None);
+        let report = slo.question()?.report(counts);
+        let log_criterion = report.log_criterion;
+        let about = OfRate { log_criterion, dependence: None, quantile: None, values: None };
+        let finding = rates::finding(&slo, &report, about);
         Ok(Verdict {
             schema: SCHEMA,
             question: slo.sentence(),
@@ -270,15 +274,16 @@ impl SloPlan {
                 "give `Side::AtMost` or `Side::AtLeast` the unit of the metric",
             ));
         }
-        let slo = self.hypothesis(&metric.name, Some((side, threshold)))?;
+        let launch = self.runs.launch()?;
+        let command = Prepared::from_words(words, &launch)?;
+        let mut slo = self.hypothesis(&metric.name, Some((side, threshold)))?;
+        slo.command = Some(command.line.clone());
         let question = slo.question()?;
         let default = 10_000.max(question.next_decision(Counts::default()).saturating_mul(10));
         let most = self.limits.max_runs.unwrap_or(default);
         let mut warnings = check_budget(&slo, Some(most))?;
         warnings.extend(metric.floor(threshold.value));
         warnings.extend(self.doubt(&slo));
-        let launch = self.runs.launch()?;
-        let command = Prepared::from_words(words, &launch)?;
         let around = self.runs.around(&launch, 1)?;
         let runner = Runner::new(launch, metric, Some(threshold.dimension))?;
         catch_interrupts()?;

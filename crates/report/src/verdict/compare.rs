@@ -1,17 +1,13 @@
 //! The presentation of a comparison.
 
 use super::page::{self, Shown};
-use super::{Cause, Form, Why};
+use super::{Cause, Form, Why, values};
 use crate::html::Page;
 use uncontended_decide::question::{Claim, Compare};
-use uncontended_decide::spread::Spread;
 use uncontended_decide::verdict::{Answer, Effect, Finding, OfPairs, Relation};
 use uncontended_figures::table::{Column, Table};
-use uncontended_figures::text::{fit, several};
-use uncontended_figures::{Dimension, given_number, given_percent, measured, ratio, whole};
-
-/// Width of a command's name in a table, in columns.
-const NAME_COLUMNS: usize = 30;
+use uncontended_figures::text::several;
+use uncontended_figures::{Dimension, given_number, given_percent, ratio, whole};
 
 impl Form for Compare {
     fn said(&self, finding: &Finding) -> String {
@@ -40,23 +36,13 @@ impl Form for Compare {
     }
 
     fn values(&self, findings: &[Finding]) -> Option<Table> {
-        let dimension = Dimension::of_unit(&self.unit).unwrap_or(Dimension::Number);
-        let figures = ["median", "mean", "least", "greatest", "runs"].map(Column::figure);
-        let columns = std::iter::once(Column::word("command")).chain(figures);
-        let mut table = Table::new(columns.collect());
         let pairs = || findings.iter().filter_map(|finding| finding.pairs());
         let baseline = pairs().find_map(|pairs| pairs.values)?.baseline;
         let mut rows = vec![(self.commands.get(self.baseline)?.as_str(), baseline)];
         for pairs in pairs() {
             rows.push((&pairs.candidate, pairs.values?.candidate));
         }
-        let (commands, spreads): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-        for (name, spread) in labels(&commands).into_iter().zip(spreads) {
-            let shown = |value| measured(value, dimension);
-            let Spread { median, mean, min, max, runs } = spread;
-            table.row([name, shown(median), shown(mean), shown(min), shown(max), whole(runs)]);
-        }
-        Some(table)
+        Some(values::table(&rows, Dimension::of_unit(&self.unit).unwrap_or(Dimension::Number)))
     }
 
     fn columns(&self) -> Vec<Column> {
@@ -106,58 +92,66 @@ impl Form for Compare {
     }
 }
 
-/// Names of commands that fit and differ: without what all begin with if a name is too long, and numbered if that does
-/// not help.
-fn labels(commands: &[&str]) -> Vec<String> {
-    let fitted = |names: Vec<String>| -> Vec<String> {
-        names.iter().map(|name| fit(name, NAME_COLUMNS)).collect()
-    };
-    let differ =
-        |names: &[String]| names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
-    let whole = fitted(commands.iter().map(|&command| command.to_owned()).collect());
-    if differ(&whole) {
-        return whole;
-    }
-    let shared = shared_words(commands);
-    let rest = |command: &str| match shared {
-        0 => command.to_owned(),
-        _ => format!("…{}", &command[shared..]),
-    };
-    let cut = fitted(commands.iter().map(|command| rest(command)).collect());
-    if differ(&cut) {
-        return cut;
-    }
-    let numbered = commands.iter().enumerate();
-    fitted(numbered.map(|(at, command)| format!("{}: {}", at + 1, rest(command))).collect())
-}
-
-/// How many bytes of words all commands begin with; 0 if nothing would be left of one.
-fn shared_words(commands: &[&str]) -> usize {
-    let Some((first, others)) = commands.split_first() else { return 0 };
-    let ends = first.char_indices().filter(|(_, c)| *c == ' ' || *c == '/').map(|(at, _)| at);
-    let all_begin = |end: &usize| {
-        others.iter().all(|other| other.len() > *end && other.starts_with(&first[..=*end]))
-    };
-    ends.take_while(all_begin).last().unwrap_or(0)
-}
-
 /// The ratio with its interval.
 fn shown(effect: &Effect) -> String {
     ratio(effect.ratio, effect.low, effect.high.unwrap_or(f64::INFINITY))
+}
+
+/// The candidate's name in a sentence; several of them have theirs before it.
+fn subject(compare: &Compare, pairs: &OfPairs) -> String {
+    match compare.commands.as_slice() {
+        [one, other] if one != other => {
+            let names = values::labels(&[one, other]);
+            format!("'{}'", names[usize::from(*one != pairs.candidate)])
+        }
+        _ => "it".to_owned(),
+    }
+}
+
+/// The direction and size of a difference that is certain although its relation to the margin is not.
+fn for_certain(compare: &Compare, effect: &Effect) -> String {
+    let (low, high) = (effect.low, effect.high.unwrap_or(f64::INFINITY));
+    let larger = low > 1.0;
+    if !larger && high >= 1.0 {
+        return String::new();
+    }
+    let is_time = Dimension::of_unit(&compare.unit) == Some(Dimension::Time);
+    let word = match (larger == compare.higher_is_better, is_time) {
+        (true, true) if !compare.higher_is_better => "faster",
+        (false, true) if !compare.higher_is_better => "slower",
+        (true, _) => "better",
+        (false, _) => "worse",
+    };
+    let (least, most) = if larger { (low - 1.0, high - 1.0) } else { (1.0 - high, 1.0 - low) };
+    let by = match most.is_finite() {
+        true => format!("{} to {}", change(least, f64::floor), change(most, f64::ceil)),
+        false => format!("at least {}", change(least, f64::floor)),
+    };
+    format!(" ({word} for certain, by {by})")
+}
+
+/// A change as a percentage, of two digits, rounded away from the other end of its interval.
+fn change(share: f64, round: fn(f64) -> f64) -> String {
+    let percent = share * 100.0;
+    match percent < 10.0 {
+        true => format!("{} %", round(percent * 10.0) / 10.0),
+        false => format!("{} %", round(percent)),
+    }
 }
 
 /// What was found about the claim, the median and the tails.
 fn said_of_pair(compare: &Compare, verdict: Answer, pairs: &OfPairs) -> String {
     // Unless the answer says it already.
     let relation = |answer: Answer| match (pairs.relation, compare.claim, answer) {
-        (Relation::Unknown, ..)
-        | (Relation::Better, Claim::Better, Answer::Yes)
+        (Relation::Unknown, ..) => for_certain(compare, &pairs.effect),
+        (Relation::Better, Claim::Better, Answer::Yes)
         | (Relation::Worse, Claim::NoWorse, Answer::No)
         | (Relation::Equivalent, Claim::Equivalent, Answer::Yes)
         | (Relation::Equivalent, Claim::Different, Answer::No) => String::new(),
         (relation, ..) => format!(" ({})", relation.name()),
     };
-    let plain = || format!("{}{}", compare.said(verdict), relation(verdict));
+    let subject = subject(compare, pairs);
+    let plain = || format!("{}{}", compare.said(&subject, verdict), relation(verdict));
     let Some(tails) = &pairs.tails else { return plain() };
     let clause = tails.clause(compare.claim, verdict);
     // A clause that continues with a comma modifies an answer that the median alone does not give.
@@ -167,31 +161,9 @@ fn said_of_pair(compare: &Compare, verdict: Answer, pairs: &OfPairs) -> String {
         (_, Relation::Equivalent) => {
             format!("the median is equal, within {}", given_percent(compare.margin))
         }
-        (median, _) => format!("{} in the median{}", compare.said(median), relation(median)),
+        (median, _) => {
+            format!("{} in the median{}", compare.said(&subject, median), relation(median))
+        }
     };
     median + &clause
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_in_a_table_always_differ() {
-        let long = "/opt/program/target/release/benchmark";
-        let ask = |commands: [&str; 2]| labels(&commands);
-        assert_eq!(ask(["./old", "./new"]), ["./old", "./new"]);
-        let (one, two) = (format!("{long} --one 1"), format!("{long} --two 1"));
-        assert_eq!(ask([&one, &two]), ["… --one 1", "… --two 1"]);
-        let (old, new) = (format!("{long}/old -x"), format!("{long}/new -x"));
-        assert_eq!(ask([&old, &new]), ["…/old -x", "…/new -x"]);
-        assert_eq!(ask([long, &one]), ["…/benchmark", "…/benchmark --one 1"]);
-        assert_eq!(ask(["same", "same"]), ["1: same", "2: same"]);
-        let (x, y) = ("x".repeat(40), "x".repeat(41));
-        let numbered = ask([&x, &y]);
-        assert!(
-            numbered[0].starts_with("1: xxx") && numbered[1].starts_with("2: xxx"),
-            "{numbered:?}"
-        );
-    }
 }

@@ -7,6 +7,7 @@ mod compare;
 pub mod page;
 mod permute;
 mod slo;
+mod values;
 
 use page::Replay;
 use std::fmt::Write as _;
@@ -90,11 +91,11 @@ fn rate_cells(finding: &Finding, rate: Option<f64>) -> Vec<String> {
     ]
 }
 
-/// The text for people, with a summary of the values.
+/// The text for people, with a table of the values that is at most this wide if that is enough.
 #[must_use]
-pub fn human(verdict: &Verdict) -> String {
+pub fn human(verdict: &Verdict, columns: usize) -> String {
     let values = form(&verdict.hypothesis).values(findings(verdict));
-    let values = values.map(|values| values.text(usize::MAX, Paint::default()));
+    let values = values.map(|values| values.text(columns, Paint::default()));
     sentences(verdict) + &values.unwrap_or_default()
 }
 

@@ -3,7 +3,7 @@
 //! # Contract
 //! The path of the evidence is recomputed from the runs, through the same trial that gave the verdict.
 
-use super::{form, sentences};
+use super::{form, sentences, values};
 use crate::html::{Cell, Page, list, table};
 use crate::svg::{self, Look, Within};
 use maud::Markup;
@@ -215,12 +215,7 @@ fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run], name: &str) ->
 /// The commands side by side: the baseline, then the candidates with their findings.
 fn candidates(findings: &[Finding], compare: &Compare) -> Markup {
     let dimension = Dimension::of_unit(&compare.unit).unwrap_or(Dimension::Number);
-    let values = |spread: Option<Spread>| {
-        let figures = spread.map(|spread| [spread.median, spread.mean, spread.min, spread.max]);
-        figures.map_or([None; 4], |figures| figures.map(Some)).map(|figure| {
-            figure.map_or(Cell::none(), |value| Cell::figure(measured(value, dimension), value))
-        })
-    };
+    let values = |spread: Option<Spread>| values::cells(spread, dimension);
     let pairs = || findings.iter().filter_map(|finding| Some((finding, finding.pairs()?)));
     let baseline = pairs().find_map(|(_, pairs)| pairs.values).map(|values| values.baseline);
     let name = compare.commands.get(compare.baseline).cloned().unwrap_or_default();
@@ -243,5 +238,5 @@ fn candidates(findings: &[Finding], compare: &Compare) -> Markup {
     }
     let effect = compare.effect_name();
     let headings = ["command", "verdict", "relation", &effect, "pairs"];
-    table(&[&headings[..], &["median", "mean", "least", "greatest"]].concat(), &rows)
+    table(&[&headings[..], &values::titles()].concat(), &rows)
 }

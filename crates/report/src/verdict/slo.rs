@@ -1,9 +1,9 @@
 //! The presentation of a rate.
 
-use super::{Cause, Form, Why};
+use super::{Cause, Form, Why, values};
 use uncontended_decide::question::Slo;
 use uncontended_decide::verdict::{Answer, Finding, Percentile};
-use uncontended_figures::table::Column;
+use uncontended_figures::table::{Column, Table};
 use uncontended_figures::{self as figures, Dimension, given_percent, share, whole};
 
 impl Form for Slo {
@@ -63,6 +63,11 @@ impl Form for Slo {
             None => (Cause::Uncertain(""), ""),
         };
         Why { cause, more: "runs", or }
+    }
+
+    fn values(&self, findings: &[Finding]) -> Option<Table> {
+        let spread = findings.iter().find_map(|finding| finding.rate()?.values)?;
+        Some(values::table(&[(self.command.as_deref()?, spread)], self.dimension()))
     }
 
     fn columns(&self) -> Vec<Column> {
