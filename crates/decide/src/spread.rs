@@ -101,7 +101,7 @@ impl Spread {
     }
 }
 
-/// The value at so many quarters of the way through sorted values; there is at least one.
+/// The value at this many quarters of the way through sorted values; there is at least one.
 fn at_quarter(sorted: &[f64], quarters: usize) -> f64 {
     let steps = (sorted.len() - 1) * quarters;
     let (below, rest) = (sorted[steps / 4], steps % 4);

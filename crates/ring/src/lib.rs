@@ -9,14 +9,26 @@
 //! - [`lossy`]: one producer that never waits; observers that learn how many values they lost.
 //! - [`records`]: byte records of any length, written and read in place, from one producer or many to one consumer.
 //!
+//! ```
+//! let (mut producer, mut consumer) = uncontended_ring::spsc::blocking(64)?;
+//! let worker = std::thread::spawn(move || (&mut consumer).into_iter().sum::<u64>());
+//! for value in 1..=100 {
+//!     producer.push_wait(value).expect("the consumer is there");
+//! }
+//! drop(producer);
+//! assert_eq!(worker.join().unwrap(), 5050);
+//! # Ok::<(), uncontended_ring::CapacityError>(())
+//! ```
+//!
 //! A ring of capacity n holds n values, for any n; the number of slots is rounded up to a power of two. A push that
 //! fails hands the value back. A side is a handle; it can be cloned only where the ring allows many of its kind. When a
 //! side is dropped (by a panic, too), the others learn of it: values already pushed can still be popped, then comes
 //! `Closed`.
 //!
 //! Calls have one convention over all rings. `push`, `pop`, `read` and `claim` try once, and say why they failed. With
-//! `_wait`, they sleep until they succeed or never can; what is then the only reason is `None`, or the value back. With
-//! `_deadline` and `_timeout`, they give up, and say why. With `_async` (a feature), they are for tasks.
+//! `_wait`, they sleep until they succeed; if they never can, `pop` returns `None`, and `push` gives the value back.
+//! With `_deadline` and `_timeout`, they give up, and say why. With `_async` (a feature), they are for tasks. Calls that
+//! can fail in several ways, as those of `records` and `lossy`, have errors that say which.
 //!
 //! Without the feature `std`, on targets with `alloc` alone, there are the sides that poll, of all rings but `lanes`.
 //!
@@ -105,3 +117,8 @@ pub mod bell {
     #[allow(deprecated, reason = "the alias itself")]
     impl<N: Notifier> Bell for N {}
 }
+
+/// Compiles the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -139,3 +139,8 @@ mod book {
     #[doc = include_str!("../docs/replacing_crossbeam_channel.md")]
     mod replacing {}
 }
+
+/// Compiles the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
