@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //! `cargo xtask install-c --prefix DIR` builds the archive and copies it and the files of `crates/uncontended/include`
-//! and `install` below `DIR`, with the version in place of `@VERSION@`. The installed files find each other relative to
-//! where they are, so the tree can be moved.
+//! and `install` below `DIR`, with the version in place of `@VERSION@`. `man` finds the page by the name of each
+//! function. The installed files find each other relative to where they are, so the tree can be moved.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -74,7 +74,29 @@ fn install(root: &Path, archive: &Path, prefix: &Path) -> Result<Vec<PathBuf>, S
         written.map_err(|why| format!("{}: {why}", to.display()))?;
         installed.push(to);
     }
+    for function in functions(root)? {
+        let to = prefix.join("share/man/man3").join(format!("{function}.3"));
+        let written = std::fs::write(&to, ".so man3/uncontended.3\n");
+        written.map_err(|why| format!("{}: {why}", to.display()))?;
+    }
     Ok(installed)
+}
+
+/// The functions that the header declares.
+fn functions(root: &Path) -> Result<Vec<String>, String> {
+    let header = root.join(CRATE).join("include/uncontended_lib.h");
+    let text = std::fs::read_to_string(&header);
+    let text = text.map_err(|why| format!("{}: {why}", header.display()))?;
+    let declared = text.lines().filter(|line| !line.starts_with([' ', '/', '#']));
+    let name = |line: &str| {
+        let (before, _) = line.split_once('(')?;
+        before
+            .split([' ', '*'])
+            .next_back()
+            .filter(|name| name.starts_with("unc_"))
+            .map(str::to_owned)
+    };
+    Ok(declared.filter_map(name).collect())
 }
 
 /// The version of the library.
@@ -107,6 +129,19 @@ target_link_libraries(program PRIVATE uncontended::uncontended)
         assert_eq!(files.len(), 1 + FILES.len());
         assert!(files.iter().all(|file| file.is_file()));
         folder
+    }
+
+    #[test]
+    fn each_function_has_its_man_page() {
+        let functions = functions(crate::root()).expect("a header");
+        assert!(functions.len() > 60, "{functions:?}");
+        let folder = installed();
+        for function in ["unc_ring_push", "unc_event_count_wait", "unc_broadcast_read"] {
+            assert!(functions.iter().any(|name| name == function), "{function}: {functions:?}");
+            let link = folder.path().join(format!("tree/share/man/man3/{function}.3"));
+            let text = std::fs::read_to_string(link).expect("a page");
+            assert_eq!(text, ".so man3/uncontended.3\n");
+        }
     }
 
     /// What a command prints; none if there is no such command.

@@ -32,7 +32,8 @@ typedef enum unc_status {
   UNC_STATUS_TOO_LARGE = 5,
   // The record is longer than the ring can ever hold, or than the memory given for it.
   UNC_STATUS_TOO_LONG = 6,
-  // A null pointer where one is needed, a size of zero, or a call that does not fit the handle.
+  // A null pointer where one is needed, a size of zero, an element of another size than the ring holds, or a call
+  // that must wait: to push while elements are claimed, to commit more than were.
   UNC_STATUS_INVALID = 7,
   // Something other than the ring's producers wrote to its memory: none of its contents can be trusted.
   UNC_STATUS_CORRUPT = 8,
@@ -129,7 +130,7 @@ enum unc_status unc_broadcast_push(struct unc_broadcast_producer *producer,
 // Closes the handle. Null is ignored.
 //
 // # Safety
-// `producer` is null or a producer's handle that is not used afterwards.
+// `producer` is null or a producer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
 void unc_broadcast_close_producer(struct unc_broadcast_producer *producer);
 
 // Copies the oldest elements that this consumer has not released, at most `count`, into `elements`, releases them, and
@@ -169,7 +170,7 @@ enum unc_status unc_broadcast_release(struct unc_broadcast_consumer *consumer, s
 // is ignored.
 //
 // # Safety
-// `consumer` is null or a consumer's handle that is not used afterwards.
+// `consumer` is null or a consumer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
 void unc_broadcast_close_consumer(struct unc_broadcast_consumer *consumer);
 
 // The bytes from one element of `size` bytes to the next in place: `size` rounded up to a power of two, at least 8.
@@ -367,7 +368,7 @@ enum unc_status unc_lanes_push_many(struct unc_lane_producer *producer,
 // Closes the handle: another producer may have its lane. Null is ignored.
 //
 // # Safety
-// `producer` is null or a producer's handle that is not used afterwards.
+// `producer` is null or a producer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
 void unc_lanes_close_producer(struct unc_lane_producer *producer);
 
 // Pops the oldest element of a lane into `*element`. Sleeps until there is one, at most until `deadline_ns`; with
@@ -395,7 +396,7 @@ enum unc_status unc_lanes_pop_many(struct unc_lane_consumer *consumer,
 // Closes the handle. Null is ignored.
 //
 // # Safety
-// `consumer` is null or a consumer's handle that is not used afterwards.
+// `consumer` is null or a consumer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
 void unc_lanes_close_consumer(struct unc_lane_consumer *consumer);
 
 // Makes a ring of at least `bytes` bytes for records from one producer, and stores its two sides. A record takes 8
@@ -469,7 +470,7 @@ size_t unc_records_longest(struct unc_record_producer *producer);
 // Closes the handle. A claimed record is given up. Null is ignored.
 //
 // # Safety
-// `producer` is null or a producer's handle that is not used afterwards.
+// `producer` is null or a producer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
 void unc_records_close_producer(struct unc_record_producer *producer);
 
 // Finds the oldest record in place, and stores a pointer to its bytes in `*bytes` and their number in `*length`. It
@@ -514,7 +515,7 @@ enum unc_status unc_records_pop(struct unc_record_consumer *consumer,
 // Closes the handle. Null is ignored.
 //
 // # Safety
-// `consumer` is null or a consumer's handle that is not used afterwards.
+// `consumer` is null or a consumer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
 void unc_records_close_consumer(struct unc_record_consumer *consumer);
 
 // The bytes of memory that a ring of at least `capacity` bytes needs. 0: there can be no such ring.
@@ -570,7 +571,7 @@ void unc_shared_records_close(struct unc_shared_records *records);
 // Frees the attachment. Handles made from it stay valid. Null is ignored.
 //
 // # Safety
-// `records` is null or an attachment that is not used afterwards.
+// `records` is null or an attachment that is open. Closing it twice, or using it after this, is undefined behaviour.
 void unc_shared_records_detach(struct unc_shared_records *records);
 
 // Makes a ring for `capacity` 64-bit values and stores its two sides. On failure, returns why and stores nothing.
@@ -612,7 +613,7 @@ size_t unc_ring_try_push_many(struct unc_producer *producer, const uint64_t *val
 // Closes the handle. Null is ignored.
 //
 // # Safety
-// `producer` is null or a producer's handle that is not used afterwards.
+// `producer` is null or a producer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
 void unc_ring_close_producer(struct unc_producer *producer);
 
 // Pops the oldest 64-bit value. Sleeps until there is one, at most until `deadline_ns`. UNC_STATUS_EMPTY: the deadline
@@ -637,7 +638,7 @@ size_t unc_ring_try_pop_many(struct unc_consumer *consumer, uint64_t *values, si
 // Closes the handle. Null is ignored.
 //
 // # Safety
-// `consumer` is null or a consumer's handle that is not used afterwards.
+// `consumer` is null or a consumer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
 void unc_ring_close_consumer(struct unc_consumer *consumer);
 
 // What a status means, in a few words. Never freed. Any number may be passed.

@@ -300,7 +300,7 @@ pub unsafe extern "C" fn unc_records_longest(producer: *mut RecordProducer) -> u
 /// Closes the handle. A claimed record is given up. Null is ignored.
 ///
 /// # Safety
-/// `producer` is null or a producer's handle that is not used afterwards.
+/// `producer` is null or a producer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_records_close_producer(producer: *mut RecordProducer) {
     if !producer.is_null() {
@@ -430,7 +430,7 @@ pub unsafe extern "C" fn unc_records_pop(
 /// Closes the handle. Null is ignored.
 ///
 /// # Safety
-/// `consumer` is null or a consumer's handle that is not used afterwards.
+/// `consumer` is null or a consumer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_records_close_consumer(consumer: *mut RecordConsumer) {
     if !consumer.is_null() {

@@ -207,7 +207,7 @@ pub unsafe extern "C" fn unc_shared_records_close(records: *mut SharedRecords) {
 /// Frees the attachment. Handles made from it stay valid. Null is ignored.
 ///
 /// # Safety
-/// `records` is null or an attachment that is not used afterwards.
+/// `records` is null or an attachment that is open. Closing it twice, or using it after this, is undefined behaviour.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_shared_records_detach(records: *mut SharedRecords) {
     if !records.is_null() {

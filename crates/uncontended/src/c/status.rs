@@ -24,7 +24,8 @@ pub enum Status {
     TooLarge = 5,
     /// The record is longer than the ring can ever hold, or than the memory given for it.
     TooLong = 6,
-    /// A null pointer where one is needed, a size of zero, or a call that does not fit the handle.
+    /// A null pointer where one is needed, a size of zero, an element of another size than the ring holds, or a call
+    /// that must wait: to push while elements are claimed, to commit more than were.
     Invalid = 7,
     /// Something other than the ring's producers wrote to its memory: none of its contents can be trusted.
     Corrupt = 8,
@@ -98,7 +99,7 @@ pub extern "C" fn unc_status_text(status: c_int) -> *const c_char {
         4 => c"the capacity is zero",
         5 => c"there is not enough memory",
         6 => c"the record is too long",
-        7 => c"a null pointer, or a call that does not fit the handle",
+        7 => c"a null pointer, a wrong size, or a call that does not fit a claim or read",
         8 => c"the ring is corrupt",
         9 => c"the deadline has passed",
         10 => c"the memory is too small for the ring",
