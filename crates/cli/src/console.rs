@@ -15,7 +15,7 @@ pub(crate) fn tell(text: &str) {
 
 /// A failure as `unc` prints it, with the remedy on a line of its own.
 pub(crate) fn told(failure: &Failure) -> String {
-    let Failure { cause, remedy } = failure;
+    let Failure { cause, remedy, .. } = failure;
     let remedy = if remedy.is_empty() { String::new() } else { format!("     {remedy}\n") };
     format!("unc: {cause}\n{remedy}")
 }

@@ -4,7 +4,7 @@
 //! The verdict goes to standard output, or to standard error if one of its forms takes standard output (`--json -`). A
 //! failure prints no verdict, and its JSON says `error`.
 
-use crate::console::{complain, say};
+use crate::console::{complain, say, tell};
 use crate::emit::look;
 use crate::files::{self, Named};
 use crate::settings;
@@ -65,6 +65,9 @@ pub(crate) fn deliver(
         Ok(verdict) => verdict,
         Err(failure) => {
             complain(&failure);
+            if let Some(so_far) = &failure.so_far {
+                tell(&format!("So far, {}", for_people(so_far, true)));
+            }
             // The failure itself is what counts; a second one while reporting it adds nothing.
             let _ = write_failure(SCHEMA, &failure, output.json.as_deref());
             return ExitCode::from(Answer::Error.exit_status());
@@ -92,7 +95,12 @@ pub(crate) fn json(verdict: &mut Verdict) -> Result<serde_json::Value, Failure> 
     if verdict.log.is_some() {
         verdict.runs = None; // The log has them.
     }
-    serde_json::to_value(verdict)
+    told(verdict)
+}
+
+/// Anything as JSON.
+fn told(value: &impl serde::Serialize) -> Result<serde_json::Value, Failure> {
+    serde_json::to_value(value)
         .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))
 }
 
@@ -125,11 +133,19 @@ pub(crate) fn write_failure(
     json: Option<&Path>,
 ) -> Result<(), Failure> {
     let Some(path) = json else { return Ok(()) };
-    let error = serde_json::json!({
+    let mut error = serde_json::json!({
         "schema": schema,
         "verdict": Answer::Error.name(),
         "error": failure.cause,
         "remedy": failure.remedy,
     });
+    if let Some(so_far) = &failure.so_far {
+        let mut so_far = so_far.as_ref().clone();
+        let runs = so_far.runs.take();
+        if so_far.log.is_none() {
+            error["runs"] = told(&runs)?;
+        }
+        error["so_far"] = told(&so_far)?;
+    }
     files::write(path, format!("{error:#}\n"))
 }

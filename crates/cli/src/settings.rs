@@ -53,16 +53,20 @@ fn with_flags(text: &str) -> String {
 
 /// A failure of `decide`, with flags.
 pub(crate) fn failure(failure: Failure) -> Failure {
-    Failure::new(with_flags(&failure.cause), with_flags(&failure.remedy))
+    let so_far = failure.so_far.map(|so_far| Box::new(flagged(*so_far)));
+    Failure { so_far, ..Failure::new(with_flags(&failure.cause), with_flags(&failure.remedy)) }
 }
 
 /// A verdict of `decide`, with flags.
 pub(crate) fn verdict(judged: Result<Verdict, Failure>) -> Result<Verdict, Failure> {
-    let mut verdict = judged.map_err(failure)?;
+    judged.map(flagged).map_err(failure)
+}
+
+fn flagged(mut verdict: Verdict) -> Verdict {
     for warning in &mut verdict.warnings {
         *warning = with_flags(warning);
     }
-    Ok(verdict)
+    verdict
 }
 
 /// The progress line, with flags.

@@ -192,11 +192,41 @@ fn a_crash_never_wins() {
     // Neither does a run that fails fast, if failures are ignored: it is lost as well.
     let said = unc(&["compare", "--quiet", "-i", "--margin", "20%", "--", "sleep 0.01", "exit 3"]);
     said.assert_status(1);
-    assert!(said.out.starts_with("no: it is worse by more than 20 %; "), "{}", said.out);
+    assert!(said.out.starts_with("no: 'exit 3' is worse by more than 20 %; "), "{}", said.out);
     let warning = " runs of 'exit 3' failed: such a run is lost, worse than any value";
     assert!(said.out.contains(warning), "{}", said.out);
     unc(&["compare", "--quiet", "-i", "--", "exit 4", "exit 3"])
         .assert_refused("pairs of 'exit 4' and 'exit 3' were lost on both sides");
+}
+
+/// One run that fails ends the trial, but not what was known before it.
+#[test]
+fn a_run_that_fails_leaves_the_standing_of_those_before_it() {
+    let folder = Folder::new();
+    let (count, log, json) = (folder.file("count"), folder.file("log"), folder.file("json"));
+    // It fails the sixth time.
+    let failing = format!(r#"n=$(wc -c < {count}); printf x >> {count}; echo 3; [ "$n" -lt 5 ]"#);
+    let fresh = || std::fs::write(&count, "").unwrap();
+    let ask = ["compare", "--quiet", "--seed", "3", "--metric", "regex:[0-9]+"];
+    let ask = |more: &[&str]| unc(&[&ask[..], more, &["--", "echo 3", &failing]].concat());
+    fresh();
+    let said = ask(&["--json", &json]);
+    said.assert_refused("failed with status 1");
+    assert!(said.err.contains("So far, undecided: whether '"), "{}", said.err);
+    assert!(said.err.contains("a run failed before either answer was certain"), "{}", said.err);
+    let told: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    assert_eq!((&told["verdict"], &told["so_far"]["n"]), (&"error".into(), &5.into()));
+    assert_eq!(told["so_far"]["stopped_by"], "failed");
+    // Five pairs, and perhaps one of the sixth.
+    assert!([10, 11].contains(&told["runs"].as_array().unwrap().len()), "{told}");
+    fresh();
+    ask(&["--log", &log]).assert_refused("failed with status 1");
+    let again = unc(&["verdict", &log, "--json", "-"]);
+    assert_eq!((again.status, &again.json()["n"]), (3, &5.into()), "{}", again.err);
+    // If the first run fails, nothing is known.
+    let said = unc(&["compare", "--quiet", "--", "false", "true"]);
+    said.assert_refused("failed with status 1");
+    assert!(!said.err.contains("So far"), "{}", said.err);
 }
 
 #[test]

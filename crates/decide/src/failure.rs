@@ -4,21 +4,24 @@
 //! A text names a setting by its type and field, in backticks: `Limits::max_runs`. The command line turns these names
 //! into flags.
 
+use crate::verdict::Verdict;
 use std::fmt;
 
 /// What went wrong, and what the user can do about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
     /// What went wrong, with the name of the file, flag or program concerned.
     pub cause: String,
     /// What would fix it; empty if the cause says it all.
     pub remedy: String,
+    /// The verdict of the runs before it, if there were any.
+    pub so_far: Option<Box<Verdict>>,
 }
 
 impl Failure {
     /// A failure with a cause and a remedy.
     pub fn new(cause: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Failure { cause: cause.into(), remedy: remedy.into() }
+        Failure { cause: cause.into(), remedy: remedy.into(), so_far: None }
     }
 }
 

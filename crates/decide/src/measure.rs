@@ -2,7 +2,8 @@
 //!
 //! # Contract
 //! Whatever ends the runs, the cleanup command runs and the session gives the verdict of the runs so far. A run that
-//! the user or the time limit cut off does not count. A cleanup that fails is a warning; the verdict stands.
+//! the user or the time limit cut off does not count. A cleanup that fails is a warning; the verdict stands. A run that
+//! fails where that is not ignored is a failure, which keeps the verdict of the runs before it.
 
 use crate::Failure;
 use crate::around::Around;
@@ -54,9 +55,24 @@ fn clean_up(
     let stop = if runner.is_out_of_time() { Ok(Stop::MaxTime) } else { stop };
     runner.limit(None);
     let cleaned = around.clean_up(runner);
-    let mut verdict = session.finish(stop?)?;
-    verdict.warnings.extend(cleaned.err().map(|failure| failure.cause));
-    Ok(verdict)
+    let (stop, failure) = match stop {
+        Ok(stop) => (stop, None),
+        Err(failure) => (Stop::Failed, Some(failure)),
+    };
+    if let Some(failure) = failure.as_ref().filter(|_| !session.has_runs()) {
+        return Err(failure.clone());
+    }
+    let verdict = session.finish(stop).map(|mut verdict| {
+        verdict.warnings.extend(cleaned.err().map(|failure| failure.cause));
+        verdict
+    });
+    match failure {
+        None => verdict,
+        Some(failure) => {
+            let so_far = verdict.ok().filter(|verdict| verdict.finding.n > 0);
+            Err(Failure { so_far: so_far.map(Box::new), ..failure })
+        }
+    }
 }
 
 fn run_until_settled(
@@ -67,6 +83,7 @@ fn run_until_settled(
     budget: Budget,
 ) -> Result<Stop, Failure> {
     let (mut warmup, mut made) = (budget.warmup, 0);
+    session.show();
     loop {
         if let Some(stop) = session.stop() {
             return Ok(stop);
@@ -165,6 +182,7 @@ impl Blocks {
         budget: Budget,
     ) -> Result<Stop, Failure> {
         self.around.set_up(&self.runner)?;
+        self.session.show();
         for _ in 0..budget.warmup {
             self.warm_up()?;
         }

@@ -52,6 +52,9 @@ pub struct Candidate {
     watch: Option<Watch>,
 }
 
+/// Fewest pairs for an estimate of the time left.
+const FEWEST_FOR_ESTIMATE: u64 = 3;
+
 /// Fewest pairs for a diagnosis, and the standard deviations that make one.
 const ENOUGH: f64 = 30.0;
 const SUSPICIOUS: f64 = 3.5;
@@ -331,22 +334,23 @@ impl Trial for PairTrial {
             _ => {
                 let clears = candidate.watch.as_ref().map_or(0, Watch::more_to_clear);
                 let more = count(clears);
-                let text =
-                    format!("the median is settled, about {more} more to rule out a heavier tail");
+                let text = format!("the median is settled, about {more} more for the tail");
                 (Some(clears), text)
             }
         };
-        let text =
-            format!("{}; {to_decide}", several(candidate.costs.len() as u64, "pair", "pairs"));
-        let found = format!(
-            "{} {} with {}",
-            self.compare.effect_name(),
+        let pairs = candidate.costs.len() as u64;
+        let text = format!(
+            "{}, {}; {to_decide}",
+            several(pairs, "pair", "pairs"),
             ratio(effect.ratio, effect.low, effect.high.unwrap_or(f64::INFINITY)),
-            self.compare.commands[arm],
         );
+        let found = self.compare.commands[arm].clone();
+        // One pair, or two, say too little.
+        let left = left.filter(|_| pairs >= FEWEST_FOR_ESTIMATE);
         // Every pair takes a run of the baseline and one of each candidate that is still open.
         let runs = (self.active().len() as u64).saturating_mul(self.compare.block);
-        State { text, left: left.map(|left| left.saturating_mul(runs)), found }
+        let left = left.map(|left| left.saturating_mul(runs));
+        State { text, left, found, ..State::default() }
     }
 
     fn ratios(&self) -> Vec<Vec<f64>> {

@@ -133,7 +133,8 @@ impl Trial for RateTrial {
         };
         let text = format!("{}; {to_decide}", several(counts.trials(), "run", "runs"));
         let good = whole(counts.successes());
-        State { text, left, found: format!("{good} good, rate {}", share(None, low, high)) }
+        let found = format!("{good} good, rate {}", share(None, low, high));
+        State { text, left, found, ..State::default() }
     }
 
     fn findings(&self) -> Vec<Finding> {

@@ -119,6 +119,8 @@ pub enum Stop {
     EndOfInput,
     /// The user interrupted it.
     Interrupted,
+    /// A run failed, or could not be made.
+    Failed,
     /// The log breaks off.
     LogCut,
 }
@@ -147,6 +149,7 @@ impl Stop {
             Stop::MaxTime => "max-time",
             Stop::EndOfInput => "end-of-input",
             Stop::Interrupted => "interrupted",
+            Stop::Failed => "failed",
             Stop::LogCut => "log-cut",
         }
     }

@@ -20,6 +20,7 @@ use crate::verdict::Verdict;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use uncontended_figures::progress::State;
 use uncontended_sys::interrupts;
 
 /// What a session needs in addition to the question.
@@ -98,6 +99,11 @@ impl Session {
         self.trial.as_ref()
     }
 
+    /// Whether there is a run to judge.
+    pub(crate) fn has_runs(&self) -> bool {
+        self.pushed > 0
+    }
+
     /// Why the trial should stop, if it should.
     pub fn stop(&self) -> Option<Stop> {
         let over = |limit: Option<u64>| limit.is_some_and(|most| self.pushed >= most);
@@ -124,9 +130,15 @@ impl Session {
         if let Some(runs) = &mut self.runs {
             runs.push(run);
         }
-        let trial = &self.trial;
-        self.progress.tick(self.pushed, &|| trial.state());
+        self.show();
         Ok(())
+    }
+
+    /// Shows the progress, if that is due.
+    pub(crate) fn show(&mut self) {
+        let (trial, started, most) = (&self.trial, self.started, self.most_time);
+        let limit = || most.map(|most| most.saturating_sub(started.elapsed()));
+        self.progress.tick(self.pushed, &|| State { limit: limit(), ..trial.state() });
     }
 
     /// The verdict of the runs so far.

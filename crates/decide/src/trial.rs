@@ -124,8 +124,8 @@ pub fn remaining(question: &stats::Question, counts: Counts) -> Option<u64> {
 #[must_use]
 pub fn more_to_decide(remaining: Option<u64>) -> String {
     match remaining {
-        Some(more) => format!("at least {} more to decide (estimate)", count(more)),
-        None => "more than a billion more to decide".to_string(),
+        Some(more) => format!("about {} more", count(more)),
+        None => "more than a billion more".to_string(),
     }
 }
 

@@ -146,6 +146,7 @@ fn names_are_those_of_json() {
         Stop::MaxTime,
         Stop::EndOfInput,
         Stop::Interrupted,
+        Stop::Failed,
         Stop::LogCut,
     ];
     check(&stops, |stop| stop.name());

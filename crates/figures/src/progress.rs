@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //! On a terminal one line, never wider than the terminal, is rewritten at most ten times a second and erased at the
-//! end, also if the trial ends by a signal that it caught. Otherwise a line is printed at 10, 20, 50, 100, 200, 500, …
-//! steps, once a second has passed. With `quiet` nothing is printed. A closed standard error is ignored.
+//! end, also if the trial ends by a signal that it caught. Otherwise a line is printed once a second has passed, and
+//! then every ten seconds. With `quiet` nothing is printed. A closed standard error is ignored.
 
 use crate::text::{clean, fit, wrap};
 use crate::{duration_f, short};
@@ -17,7 +17,9 @@ pub struct State {
     pub text: String,
     /// An estimate of the remaining steps, if there is one.
     pub left: Option<u64>,
-    /// The findings so far; they are cut first on a narrow terminal.
+    /// The time after which the work ends in any case.
+    pub limit: Option<Duration>,
+    /// What is cut first on a narrow terminal.
     pub found: String,
 }
 
@@ -47,8 +49,9 @@ pub enum Mode {
 const COLUMNS: u16 = 80;
 /// The shortest time between two updates on a terminal.
 const OFTEN: Duration = Duration::from_millis(100);
-/// The time before lines are printed elsewhere.
+/// The time before the first line is printed elsewhere, and between two.
 const LONG: Duration = Duration::from_secs(1);
+const APART: Duration = Duration::from_secs(10);
 
 impl Line {
     /// Progress on standard error, or none if `quiet`.
@@ -89,41 +92,45 @@ impl<W: Write> Line<W> {
         let &mut (first, began) = self.first.get_or_insert_with(|| (n, Instant::now()));
         let is_due = match self.mode {
             Mode::Quiet => false,
-            Mode::Terminal(_) => self.is_due(),
-            Mode::Lines => is_round(n) && self.started.elapsed() >= LONG,
+            Mode::Terminal(_) => self.is_due(OFTEN),
+            Mode::Lines => self.started.elapsed() >= LONG && self.is_due(APART),
         };
         if !is_due {
             return;
         }
-        let State { mut text, left, found } = state();
-        if let Some(eta) = left.and_then(|left| eta(n - first.min(n), began.elapsed(), left)) {
-            text = format!("{text}, {eta}");
+        let State { mut text, left, limit, found } = state();
+        let left_s = left.and_then(|left| seconds(n - first.min(n), began.elapsed(), left));
+        if let Some(eta) = eta(left_s, limit) {
+            text = format!("{text}: {eta}");
         }
         if !found.is_empty() {
             text = format!("{text}; {found}");
         }
         match self.mode {
             Mode::Terminal(_) => self.show(&text),
-            _ => self.write(&format!("{text}\n")),
+            _ => {
+                self.shown = Some(Instant::now());
+                self.write(&format!("{text}\n"));
+            }
         }
     }
 
     /// Shows the current activity, on a terminal only.
     pub fn status(&mut self, text: &dyn Fn() -> String) {
-        if matches!(self.mode, Mode::Terminal(_)) && self.is_due() {
+        if matches!(self.mode, Mode::Terminal(_)) && self.is_due(OFTEN) {
             self.show(&text());
         }
     }
 
     /// Erases the line.
     pub fn clear(&mut self) {
-        if self.shown.take().is_some() {
+        if matches!(self.mode, Mode::Terminal(_)) && self.shown.take().is_some() {
             self.write("\r\x1b[K");
         }
     }
 
-    fn is_due(&self) -> bool {
-        self.shown.is_none_or(|shown| shown.elapsed() >= OFTEN)
+    fn is_due(&self, apart: Duration) -> bool {
+        self.shown.is_none_or(|shown| shown.elapsed() >= apart)
     }
 
     fn show(&mut self, text: &str) {
@@ -146,23 +153,34 @@ impl<W: Write> Drop for Line<W> {
 }
 
 /// The estimated time for `left` more steps at the speed of the `done` ones.
-fn eta(done: u64, took: Duration, left: u64) -> Option<String> {
+fn seconds(done: u64, took: Duration, left: u64) -> Option<f64> {
     let seconds = took.as_secs_f64() * left as f64 / done as f64;
-    match seconds {
-        seconds if !seconds.is_finite() => None,
-        seconds if seconds < 1.0 => Some("less than 1 s".to_owned()),
-        seconds if seconds < 120.0 => Some(format!("about {} s", seconds.ceil())),
-        seconds => Some(format!("about {}", short(&duration_f(seconds * 1e9)))),
+    seconds.is_finite().then_some(seconds)
+}
+
+/// An estimate of the time left, and how long it will be at most.
+fn eta(left_s: Option<f64>, limit: Option<Duration>) -> Option<String> {
+    let limit_s = limit.map(|limit| limit.as_secs_f64());
+    match (left_s, limit_s) {
+        (None, None) => None,
+        (None, Some(limit)) => Some(format!("at most {}", rounded(limit))),
+        (Some(left), None) => Some(about(left)),
+        (Some(left), Some(limit)) if left > limit => {
+            Some(format!("{}, but it ends after {}", about(left), rounded(limit)))
+        }
+        (Some(left), Some(limit)) => Some(format!("{}, at most {}", about(left), rounded(limit))),
     }
 }
 
-/// Whether `n` is 10, 20, 50, 100, …
-fn is_round(n: u64) -> bool {
-    let mut leading = n;
-    while leading >= 10 && leading.is_multiple_of(10) {
-        leading /= 10;
+fn about(seconds: f64) -> String {
+    if seconds < 1.0 { "less than 1 s".to_owned() } else { format!("about {}", rounded(seconds)) }
+}
+
+fn rounded(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 120.0 => format!("{} s", seconds.ceil()),
+        seconds => short(&duration_f(seconds * 1e9)).into(),
     }
-    n >= 10 && [1, 2, 5].contains(&leading)
 }
 
 #[cfg(test)]
@@ -176,7 +194,7 @@ mod tests {
     }
 
     fn state(text: &str) -> State {
-        State { text: text.to_owned(), left: Some(1), found: String::new() }
+        State { text: text.to_owned(), left: Some(1), limit: None, found: String::new() }
     }
 
     #[test]
@@ -202,29 +220,38 @@ mod tests {
     #[test]
     fn elsewhere_only_lines_are_written_and_quiet_writes_nothing() {
         let act = |line: &mut Line<&mut Vec<u8>>| {
-            line.started = Instant::now() - 2 * LONG;
             line.say("said");
             line.status(&|| "passing".to_owned());
-            (1..=60).for_each(|n| {
+            let tick = |n: u64, line: &mut Line<&mut Vec<u8>>| {
                 line.tick(n, &|| State {
                     text: format!("{n} runs"),
-                    left: None,
                     found: "a rate".to_owned(),
-                })
-            });
+                    ..State::default()
+                });
+            };
+            tick(1, line);
+            line.started = Instant::now() - 2 * LONG;
+            tick(2, line);
+            tick(3, line);
+            line.shown = Some(Instant::now() - APART);
+            tick(4, line);
         };
-        assert_eq!(
-            written(Mode::Lines, act),
-            "said\n10 runs; a rate\n20 runs; a rate\n50 runs; a rate\n"
-        );
+        assert_eq!(written(Mode::Lines, act), "said\n2 runs; a rate\n4 runs; a rate\n");
         assert_eq!(written(Mode::Quiet, act), "");
     }
 
     #[test]
     fn the_time_left_is_in_proportion() {
-        assert_eq!(eta(10, Duration::from_secs(5), 100).unwrap(), "about 50 s");
-        assert_eq!(eta(10, Duration::from_secs(5), 1).unwrap(), "less than 1 s");
-        assert_eq!(eta(10, Duration::from_secs(5), 1000).unwrap(), "about 8.33 min");
-        assert_eq!(eta(0, Duration::from_secs(5), 1000), None);
+        let eta = |done, left, limit_s: Option<u64>| {
+            let left_s = seconds(done, Duration::from_secs(5), left);
+            eta(left_s, limit_s.map(Duration::from_secs))
+        };
+        assert_eq!(eta(10, 100, None).unwrap(), "about 50 s");
+        assert_eq!(eta(10, 100, Some(60)).unwrap(), "about 50 s, at most 60 s");
+        assert_eq!(eta(10, 200, Some(60)).unwrap(), "about 100 s, but it ends after 60 s");
+        assert_eq!(eta(10, 1, None).unwrap(), "less than 1 s");
+        assert_eq!(eta(10, 1000, None).unwrap(), "about 8.33 min");
+        assert_eq!(eta(0, 1000, None), None);
+        assert_eq!(eta(0, 1000, Some(7)).unwrap(), "at most 7 s");
     }
 }

@@ -148,6 +148,33 @@ fn a_difference_that_is_certain_is_said_to_be() {
     }
 }
 
+/// The margins that would have been decided are said.
+#[test]
+fn an_undecided_comparison_says_what_is_certain() {
+    let pair = |at: u64| format!("{} {}", noise(at), noise(at * 7 + 3));
+    for (keys, words) in
+        [("", ("worse", "better")), ("\nhigher-is-better = true", ("worse", "better"))]
+    {
+        let table = format!("[[compare]]\nfrom = 'FILE'\nmargin = '1 %'{keys}");
+        let found = verdict(&table, [&pair, &none], 60);
+        let effect = found.finding.pairs().unwrap().effect;
+        let (low, high) = (effect.low, effect.high.unwrap());
+        let (worse, better) = match keys {
+            "" => (high - 1.0, 1.0 / low - 1.0),
+            _ => (1.0 / low - 1.0, high - 1.0),
+        };
+        let shown = |share: f64| format!("{} %", (share * 100.0).ceil());
+        let line = format!(
+            "certain so far: it is not {} by more than {}, not {} by more than {} in the median\n",
+            words.0,
+            shown(worse),
+            words.1,
+            shown(better)
+        );
+        assert!(human(&found, 100).contains(&line), "{line}: {}", human(&found, 100));
+    }
+}
+
 #[test]
 fn verdicts_about_two_groups() {
     let group = |by: f64| move |at: u64| format!("{} ms", by * noise(at));
@@ -189,6 +216,7 @@ fn an_undecided_verdict_says_what_would_help() {
         (Stop::MaxTime, "the time was up before "),
         (Stop::Interrupted, "it was interrupted before "),
         (Stop::EndOfInput, "the input ended before "),
+        (Stop::Failed, "a run failed before "),
         (Stop::LogCut, "the log broke off before "),
     ] {
         undecided.stopped_by = stop;

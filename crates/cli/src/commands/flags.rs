@@ -137,7 +137,8 @@ pub(crate) struct StopFlags {
     /// Give up (undecided) after this many runs of each command
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u64>(1..=u64::MAX))]
     pub(crate) max_runs: Option<u64>,
-    /// Give up (undecided) after this time; a run in progress may take until twice the time
+    /// Give up (undecided) after this time; a run in progress may take until twice the time [default: 60 s for
+    /// commands, if there is no --max-runs]
     #[arg(long, value_name = "TIME", value_parser = value::duration, allow_hyphen_values = true)]
     pub(crate) max_time: Option<Duration>,
     /// Keep the question and every run in a log that `unc verdict` reads

@@ -218,6 +218,7 @@ impl ComparePlan {
     }
 
     fn judge_commands(&self, commands: &Commands, told: Told) -> Result<Verdict, Failure> {
+        let limits = self.limits.of_runs();
         let lines = commands.expanded(self.baseline)?;
         let metric = self.runs.metric()?;
         let unit = metric.dimension().unwrap_or(Dimension::Number);
@@ -245,7 +246,7 @@ impl ComparePlan {
         let around = self.runs.around(&launch, lines.len() - own)?;
         let runner = Runner::new(launch, metric, None)?;
         catch_interrupts()?;
-        let setting = self.limits.setting(seed(self.seed), None, warnings, told.keep_runs);
+        let setting = limits.setting(seed(self.seed), None, warnings, told.keep_runs);
         let rng = Rng::new(setting.seed);
         let mut session = Session::open(Question::Compare(compare), setting, told.progress)?;
         session.progress.say(&format!(
@@ -256,7 +257,7 @@ impl ComparePlan {
             } else {
                 format!("{} runs of each per block", self.block)
             },
-            self.limits.sentence(Some(most))
+            limits.sentence(Some(most))
         ));
         let blocks = Blocks {
             session,
@@ -267,7 +268,7 @@ impl ComparePlan {
             block: self.block,
             ignore_failure: self.ignore_failure,
         };
-        let budget = Budget { warmup: self.runs.warmup, most, time: self.limits.max_time };
+        let budget = Budget { warmup: self.runs.warmup, most, time: limits.max_time };
         blocks.run(stored, budget)
     }
 }

@@ -179,6 +179,9 @@ impl Runs {
     }
 }
 
+/// The longest time for runs of commands, if neither that nor their number is given.
+pub const DEFAULT_TIME: Duration = Duration::from_secs(60);
+
 /// When to stop, and what to keep.
 #[derive(Debug, Clone)]
 pub struct Limits {
@@ -186,7 +189,7 @@ pub struct Limits {
     pub max_error: f64,
     /// Most runs of each command.
     pub max_runs: Option<u64>,
-    /// Longest time.
+    /// Longest time; none is [`DEFAULT_TIME`] for runs of commands, unless their number is given.
     pub max_time: Option<Duration>,
     /// Where to keep the question and every run.
     pub log: Option<PathBuf>,
@@ -204,6 +207,13 @@ impl Limits {
             max_time: keys.read("max-time", value::duration)?,
             log: keys.text("log")?.map(PathBuf::from),
         })
+    }
+
+    /// These limits for runs of commands.
+    #[must_use]
+    pub(crate) fn of_runs(&self) -> Limits {
+        let default = self.max_runs.is_none().then_some(DEFAULT_TIME);
+        Limits { max_time: self.max_time.or(default), ..self.clone() }
     }
 
     /// The budget as a sentence.

@@ -94,7 +94,8 @@ impl Plan for PermutePlan {
                     let left = remaining(&question, counts);
                     let (all, extreme) = (whole(counts.trials()), whole(counts.successes()));
                     let text = format!("{all} resamples; {}", more_to_decide(left));
-                    State { text, left, found: format!("{extreme} as extreme") }
+                    let found = format!("{extreme} as extreme");
+                    State { text, left, found, ..State::default() }
                 });
             }
             if interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

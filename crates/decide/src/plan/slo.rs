@@ -263,6 +263,7 @@ impl SloPlan {
     }
 
     fn judge_command(&self, words: &[String], told: Told) -> Result<Verdict, Failure> {
+        let limits = self.limits.of_runs();
         let (side, threshold) = self.property()?;
         let metric = self.runs.metric()?;
         let wanted = metric.dimension();
@@ -287,11 +288,11 @@ impl SloPlan {
         let around = self.runs.around(&launch, 1)?;
         let runner = Runner::new(launch, metric, Some(threshold.dimension))?;
         catch_interrupts()?;
-        let setting = self.limits.setting(NOTHING_RANDOM, Some(most), warnings, told.keep_runs);
+        let setting = limits.setting(NOTHING_RANDOM, Some(most), warnings, told.keep_runs);
         let mut session = Session::open(Question::Slo(slo), setting, told.progress)?;
-        let budget = self.limits.sentence(Some(most));
+        let budget = limits.sentence(Some(most));
         session.progress.say(&format!("Command: {} ({budget})", command.line));
-        let time = self.limits.max_time;
+        let time = limits.max_time;
         let budget = Budget { warmup: self.runs.warmup, most, time };
         measure::runs(session, runner, &command, &around, budget)
     }

@@ -66,6 +66,23 @@ impl Form for Compare {
         ]
     }
 
+    fn certain(&self, finding: &Finding) -> Option<String> {
+        let effect = finding.pairs()?.effect;
+        let (low, high) = (effect.low, effect.high.unwrap_or(f64::INFINITY));
+        // Either end of the interval is a margin that would have been decided.
+        let (worse, better) = match self.higher_is_better {
+            true => (low.recip() - 1.0, high - 1.0),
+            false => (high - 1.0, low.recip() - 1.0),
+        };
+        let ends = [("worse", worse), ("better", better)].into_iter();
+        let certain: Vec<String> = ends
+            .filter(|(_, margin)| margin.is_finite() && *margin > 0.0)
+            .map(|(word, margin)| format!("not {word} by more than {}", change(margin, f64::ceil)))
+            .collect();
+        let of = if self.quantile.is_some() { "" } else { " in the median" };
+        (!certain.is_empty()).then(|| format!("it is {}{of}", certain.join(", ")))
+    }
+
     fn rate_remark(&self) -> &'static str {
         if self.quantile.is_some() {
             "Pairs that support the claim; the percentiles of all runs decide, not these."

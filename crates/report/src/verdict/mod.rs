@@ -42,6 +42,11 @@ trait Form {
         None
     }
 
+    /// What is certain although the question is open.
+    fn certain(&self, _: &Finding) -> Option<String> {
+        None
+    }
+
     /// What the finding's rate is the rate of.
     fn rate_remark(&self) -> &'static str;
 
@@ -122,6 +127,9 @@ pub fn sentences(verdict: &Verdict) -> String {
     let form = form(&verdict.hypothesis);
     if finding.verdict == Answer::Undecided {
         let _ = writeln!(text, "{}", form.why_undecided(finding).sentence(verdict.stopped_by));
+        if let Some(certain) = form.certain(finding) {
+            let _ = writeln!(text, "certain so far: {certain}");
+        }
     }
     for warning in &verdict.warnings {
         let _ = writeln!(text, "warning: {warning}");
@@ -164,6 +172,7 @@ impl Why {
             Stop::MaxTime => ("the time was up".to_owned(), "raise --max-time"),
             Stop::Interrupted => ("it was interrupted".to_owned(), "let it run to its end"),
             Stop::EndOfInput => ("the input ended".to_owned(), "give more values"),
+            Stop::Failed => ("a run failed".to_owned(), "mend it"),
             Stop::LogCut => ("the log broke off".to_owned(), "rerun the trial"),
             Stop::Decided => {
                 ("only some of the answers are certain".to_owned(), "ask about each separately")

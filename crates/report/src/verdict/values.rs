@@ -26,7 +26,7 @@ const FIGURES: [(&str, u8); 10] = [
 /// The commands, one a row.
 pub(super) fn table(commands: &[(&str, Spread)], dimension: Dimension) -> Table {
     let figures = FIGURES.map(|(title, order)| Column::figure(title).goes(order));
-    let name = Column::elastic("command").least(12);
+    let name = Column::elastic("command").least(NAME_COLUMNS);
     let mut table = Table::new(std::iter::once(name).chain(figures).collect());
     let names: Vec<&str> = commands.iter().map(|(name, _)| *name).collect();
     for (name, (_, spread)) in labels(&names).into_iter().zip(commands) {
