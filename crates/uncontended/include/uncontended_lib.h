@@ -130,7 +130,8 @@ enum unc_status unc_broadcast_push(struct unc_broadcast_producer *producer,
 // Closes the handle. Null is ignored.
 //
 // # Safety
-// `producer` is null or a producer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
+// `producer` is null or a producer's handle that is open. To close it twice, or to use it
+// after this, is undefined behaviour.
 void unc_broadcast_close_producer(struct unc_broadcast_producer *producer);
 
 // Copies the oldest elements that this consumer has not released, at most `count`, into `elements`, releases them, and
@@ -170,7 +171,8 @@ enum unc_status unc_broadcast_release(struct unc_broadcast_consumer *consumer, s
 // is ignored.
 //
 // # Safety
-// `consumer` is null or a consumer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
+// `consumer` is null or a consumer's handle that is open. To close it twice, or to use it
+// after this, is undefined behaviour.
 void unc_broadcast_close_consumer(struct unc_broadcast_consumer *consumer);
 
 // The bytes from one element of `size` bytes to the next in place: `size` rounded up to a power of two, at least 8.
@@ -368,7 +370,8 @@ enum unc_status unc_lanes_push_many(struct unc_lane_producer *producer,
 // Closes the handle: another producer may have its lane. Null is ignored.
 //
 // # Safety
-// `producer` is null or a producer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
+// `producer` is null or a producer's handle that is open. To close it twice, or to use it
+// after this, is undefined behaviour.
 void unc_lanes_close_producer(struct unc_lane_producer *producer);
 
 // Pops the oldest element of a lane into `*element`. Sleeps until there is one, at most until `deadline_ns`; with
@@ -396,7 +399,8 @@ enum unc_status unc_lanes_pop_many(struct unc_lane_consumer *consumer,
 // Closes the handle. Null is ignored.
 //
 // # Safety
-// `consumer` is null or a consumer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
+// `consumer` is null or a consumer's handle that is open. To close it twice, or to use it
+// after this, is undefined behaviour.
 void unc_lanes_close_consumer(struct unc_lane_consumer *consumer);
 
 // Makes a ring of at least `bytes` bytes for records from one producer, and stores its two sides. A record takes 8
@@ -470,7 +474,8 @@ size_t unc_records_longest(struct unc_record_producer *producer);
 // Closes the handle. A claimed record is given up. Null is ignored.
 //
 // # Safety
-// `producer` is null or a producer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
+// `producer` is null or a producer's handle that is open. To close it twice, or to use it
+// after this, is undefined behaviour.
 void unc_records_close_producer(struct unc_record_producer *producer);
 
 // Finds the oldest record in place, and stores a pointer to its bytes in `*bytes` and their number in `*length`. It
@@ -515,7 +520,8 @@ enum unc_status unc_records_pop(struct unc_record_consumer *consumer,
 // Closes the handle. Null is ignored.
 //
 // # Safety
-// `consumer` is null or a consumer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
+// `consumer` is null or a consumer's handle that is open. To close it twice, or to use it
+// after this, is undefined behaviour.
 void unc_records_close_consumer(struct unc_record_consumer *consumer);
 
 // The bytes of memory that a ring of at least `capacity` bytes needs. 0: there can be no such ring.
@@ -571,7 +577,8 @@ void unc_shared_records_close(struct unc_shared_records *records);
 // Frees the attachment. Handles made from it stay valid. Null is ignored.
 //
 // # Safety
-// `records` is null or an attachment that is open. Closing it twice, or using it after this, is undefined behaviour.
+// `records` is null or an attachment that is open. To close it twice, or to use it
+// after this, is undefined behaviour.
 void unc_shared_records_detach(struct unc_shared_records *records);
 
 // Makes a ring for `capacity` 64-bit values and stores its two sides. On failure, returns why and stores nothing.
@@ -613,7 +620,8 @@ size_t unc_ring_try_push_many(struct unc_producer *producer, const uint64_t *val
 // Closes the handle. Null is ignored.
 //
 // # Safety
-// `producer` is null or a producer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
+// `producer` is null or a producer's handle that is open. To close it twice, or to use it
+// after this, is undefined behaviour.
 void unc_ring_close_producer(struct unc_producer *producer);
 
 // Pops the oldest 64-bit value. Sleeps until there is one, at most until `deadline_ns`. UNC_STATUS_EMPTY: the deadline
@@ -638,7 +646,8 @@ size_t unc_ring_try_pop_many(struct unc_consumer *consumer, uint64_t *values, si
 // Closes the handle. Null is ignored.
 //
 // # Safety
-// `consumer` is null or a consumer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
+// `consumer` is null or a consumer's handle that is open. To close it twice, or to use it
+// after this, is undefined behaviour.
 void unc_ring_close_consumer(struct unc_consumer *consumer);
 
 // What a status means, in a few words. Never freed. Any number may be passed.

@@ -172,7 +172,7 @@ impl Why {
             Stop::MaxTime => ("the time was up".to_owned(), "raise --max-time"),
             Stop::Interrupted => ("it was interrupted".to_owned(), "let it run to its end"),
             Stop::EndOfInput => ("the input ended".to_owned(), "give more values"),
-            Stop::Failed => ("a run failed".to_owned(), "mend it"),
+            Stop::Failed => ("a run failed".to_owned(), "fix it"),
             Stop::LogCut => ("the log broke off".to_owned(), "rerun the trial"),
             Stop::Decided => {
                 ("only some of the answers are certain".to_owned(), "ask about each separately")

@@ -245,7 +245,8 @@ pub unsafe extern "C" fn unc_broadcast_push(
 /// Closes the handle. Null is ignored.
 ///
 /// # Safety
-/// `producer` is null or a producer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
+/// `producer` is null or a producer's handle that is open. To close it twice, or to use it
+/// after this, is undefined behaviour.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_broadcast_close_producer(producer: *mut BroadcastProducer) {
     if !producer.is_null() {
@@ -345,7 +346,8 @@ pub unsafe extern "C" fn unc_broadcast_release(
 /// is ignored.
 ///
 /// # Safety
-/// `consumer` is null or a consumer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
+/// `consumer` is null or a consumer's handle that is open. To close it twice, or to use it
+/// after this, is undefined behaviour.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_broadcast_close_consumer(consumer: *mut BroadcastConsumer) {
     if !consumer.is_null() {

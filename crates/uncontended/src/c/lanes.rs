@@ -204,7 +204,8 @@ pub unsafe extern "C" fn unc_lanes_push_many(
 /// Closes the handle: another producer may have its lane. Null is ignored.
 ///
 /// # Safety
-/// `producer` is null or a producer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
+/// `producer` is null or a producer's handle that is open. To close it twice, or to use it
+/// after this, is undefined behaviour.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_lanes_close_producer(producer: *mut LaneProducer) {
     if !producer.is_null() {
@@ -271,7 +272,8 @@ pub unsafe extern "C" fn unc_lanes_pop_many(
 /// Closes the handle. Null is ignored.
 ///
 /// # Safety
-/// `consumer` is null or a consumer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
+/// `consumer` is null or a consumer's handle that is open. To close it twice, or to use it
+/// after this, is undefined behaviour.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_lanes_close_consumer(consumer: *mut LaneConsumer) {
     if !consumer.is_null() {

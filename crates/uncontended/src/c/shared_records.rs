@@ -207,7 +207,8 @@ pub unsafe extern "C" fn unc_shared_records_close(records: *mut SharedRecords) {
 /// Frees the attachment. Handles made from it stay valid. Null is ignored.
 ///
 /// # Safety
-/// `records` is null or an attachment that is open. Closing it twice, or using it after this, is undefined behaviour.
+/// `records` is null or an attachment that is open. To close it twice, or to use it
+/// after this, is undefined behaviour.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_shared_records_detach(records: *mut SharedRecords) {
     if !records.is_null() {

@@ -149,7 +149,8 @@ pub unsafe extern "C" fn unc_ring_try_push_many(
 /// Closes the handle. Null is ignored.
 ///
 /// # Safety
-/// `producer` is null or a producer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
+/// `producer` is null or a producer's handle that is open. To close it twice, or to use it
+/// after this, is undefined behaviour.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_ring_close_producer(producer: *mut Producer) {
     if !producer.is_null() {
@@ -215,7 +216,8 @@ pub unsafe extern "C" fn unc_ring_try_pop_many(
 /// Closes the handle. Null is ignored.
 ///
 /// # Safety
-/// `consumer` is null or a consumer's handle that is open. Closing it twice, or using it after this, is undefined behaviour.
+/// `consumer` is null or a consumer's handle that is open. To close it twice, or to use it
+/// after this, is undefined behaviour.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_ring_close_consumer(consumer: *mut Consumer) {
     if !consumer.is_null() {
