@@ -9,7 +9,7 @@ use uncontended_decide::{Failure, Verdict};
 use uncontended_figures::progress::{Line, State};
 
 /// Names in the texts of `decide`, and what `unc` says instead.
-const FLAGS: [(&str, &str); 34] = [
+const FLAGS: [(&str, &str); 35] = [
     ("`Asked::Rate`", "--rate"),
     ("`Commands::lines`", "commands after --, each in quotes"),
     ("`Commands::with_itself`", "--aa"),
@@ -42,6 +42,7 @@ const FLAGS: [(&str, &str); 34] = [
     ("`Source::Command`", "a command after --"),
     ("`Source::Counts`", "--counts"),
     ("`Source::Values`", "values with --from"),
+    ("`Comparison::ratio`", "--ratio"),
     ("`Truth::Shift`", "--shift"),
     ("`decide::power`", "unc power --help"),
 ];

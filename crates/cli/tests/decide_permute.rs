@@ -203,8 +203,40 @@ fn every_question_can_be_planned() {
     assert!((0.7..1.8).contains(&said["decidable"][1].as_f64().unwrap()), "{said}");
     assert!(said["decidable"][0].is_null());
     assert!(unc(&plan).out.contains("trials: if the true shift is at least "));
+    unc(&["power", "compare", "--spread", "2%"]).assert_refused("--ratio");
     unc(&["power", "compare", "--ratio", "0", "--spread", "2%"]).assert_refused("0");
     unc(&["power", "slo", "--rate", ".9", "--or-below", ".95", "--at", ".9"])
         .assert_refused("is not below");
     unc(&["power", "permute", "--size", "9", "--shift", "nan"]).assert_refused("--shift");
+}
+
+/// A plan from a pilot: its pairs, from a log or a file, and its ratio unless another is assumed.
+#[test]
+fn a_pilot_plans_a_comparison() {
+    let folder = Folder::new();
+    let (log, values) = (folder.file("pilot.log"), folder.file("pairs"));
+    let lines: String = (0..30).map(|at| format!("{} {}\n", 100 + at, 150 + at)).collect();
+    std::fs::write(&values, &lines).unwrap();
+    let pilot = ["compare", "--quiet", "--max-runs", "30", "--claim", "better", "--from", &values];
+    unc(&[&pilot[..], &["--log", &log]].concat()).assert_status(1);
+    let plan = |more: &[&str]| {
+        let said = unc(&[&["power", "compare", "--seed", "3", "--json", "-"], more].concat());
+        said.assert_status(0);
+        said.json()
+    };
+    let (of_values, of_log) = (plan(&["--from", &values]), plan(&["--from", &log]));
+    assert!(of_values["no"].as_f64().unwrap() > 0.99, "{of_values}");
+    assert!(of_values["question"].as_str().unwrap().contains("vary as in 30 pairs"));
+    // The trial stopped early; its log has the pairs that were made.
+    assert!(of_log["no"].as_f64().unwrap() > 0.99, "{of_log}");
+    let equal = plan(&["--from", &values, "--ratio", "1"]);
+    assert!(equal["no"].as_f64().unwrap() < 0.01, "{equal}");
+    let refused =
+        |more: &[&str], words| unc(&[&["power", "compare"], more].concat()).assert_refused(words);
+    refused(&["--from", &values, "--spread", "5%"], "--spread");
+    refused(&["--from", "/no/file"], "/no/file");
+    std::fs::write(&values, "1 2\n").unwrap();
+    refused(&["--from", &values], "1 pair are too few");
+    std::fs::write(&values, "0 2\n").unwrap();
+    refused(&["--from", &values], "the ratio inf");
 }

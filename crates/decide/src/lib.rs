@@ -6,7 +6,7 @@
 //! - How runs become a [`verdict`]: a [`trial`] of [`rates`], of [`pairs`] (by [`ratio`], with [`spread`] and
 //!   [`guard`]) or by [`resampling`] labels.
 //! - A trial with its log ([`record`]), its budget and its [`progress`] line: [`session`].
-//! - How many runs it will take: [`power`].
+//! - How many runs it will take: [`power`], also from a [`pilot`].
 //! - All of this from flags or from TOML: [`plan`], [`suite`].
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ pub mod measure;
 pub mod metric;
 pub mod pairs;
 pub mod path;
+pub mod pilot;
 pub mod plan;
 pub mod power;
 pub mod progress;

@@ -22,8 +22,9 @@ use crate::Failure;
 use crate::question::{Claim, Permute, Slo};
 use serde::Serialize;
 use std::ops::ControlFlow;
-use uncontended_figures::{given_number, given_percent};
-use uncontended_stats::power::{self, Expected, Power};
+use uncontended_figures::text::several;
+use uncontended_figures::{given_number, given_percent, number, whole};
+use uncontended_stats::power::{self, Expected, Noise, Power};
 use uncontended_stats::{Counts, Invalid, Limits, Margin, MaxError, Paired};
 
 /// The value of `schema` in the JSON form.
@@ -128,7 +129,7 @@ pub fn of_rate(slo: &Slo, at: f64, simulation: &Simulation) -> Result<Forecast, 
 }
 
 /// A comparison of two commands, without commands.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The claim about the candidate.
     pub claim: Claim,
@@ -136,11 +137,14 @@ pub struct Comparison {
     pub margin: f64,
     /// The largest chance of a wrong verdict.
     pub max_error: f64,
-    /// The assumed ratio of medians, candidate over baseline; lower is better.
-    pub ratio: f64,
-    /// The relative spread of single runs: standard deviation over mean.
-    pub spread: f64,
+    /// The assumed ratio of medians, candidate over baseline; lower is better. None is a pilot's.
+    pub ratio: Option<f64>,
+    /// How the ratios of pairs vary.
+    pub noise: Noise,
 }
+
+/// Fewest pairs of a pilot.
+pub const FEWEST_OF_PILOT: usize = 10;
 
 /// Forecasts a comparison of two commands.
 ///
@@ -150,20 +154,36 @@ pub fn of_comparison(
     comparison: &Comparison,
     simulation: &Simulation,
 ) -> Result<Forecast, Failure> {
-    let Comparison { claim, margin, max_error, ratio, spread } = *comparison;
+    let Comparison { claim, margin, max_error, ratio, ref noise } = *comparison;
     let Simulation { max_runs, simulations, seed } = *simulation;
     let error = MaxError::new(max_error).map_err(invalid)?;
     let test = (claim.into(), Margin::new(margin).map_err(invalid)?, error);
-    let power = power::of_paired(test, Expected { ratio, spread }, max_runs, simulations, seed)
-        .map_err(invalid)?;
+    let (ratio, vary) = match (noise, ratio) {
+        (Noise::LogNormal(_), None) => {
+            return Err(Failure::new("no ratio is assumed", "add `Comparison::ratio`"));
+        }
+        (Noise::LogNormal(spread), Some(ratio)) => {
+            (ratio, format!("the spread of single runs is {}", given_percent(*spread)))
+        }
+        (Noise::Pilot(pairs), _) if pairs.len() < FEWEST_OF_PILOT => {
+            let cause =
+                format!("{} are too few for a plan", several(pairs.len() as u64, "pair", "pairs"));
+            return Err(Failure::new(cause, format!("give at least {FEWEST_OF_PILOT}")));
+        }
+        (Noise::Pilot(pairs), ratio) => {
+            let ratio = ratio.map_or_else(|| Noise::median(pairs), Ok).map_err(invalid)?;
+            (ratio, format!("ratios vary as in {} pairs before", whole(pairs.len() as u64)))
+        }
+    };
+    let expected = Expected { ratio, noise: noise.clone() };
+    let power = power::of_paired(test, &expected, max_runs, simulations, seed).map_err(invalid)?;
     let searched = simulations.min(SEARCHED);
     let decidable =
-        power::decidable_ratios(test, spread, max_runs, searched, seed).map_err(invalid)?;
+        power::decidable_ratios(test, noise, max_runs, searched, seed).map_err(invalid)?;
     let asked = format!(
-        "is the candidate {}? If the median ratio is {} and the spread of single runs is {}",
+        "is the candidate {}? If the median ratio is {} and {vary}",
         claim.with(margin),
-        given_number(ratio),
-        given_percent(spread)
+        number(ratio),
     );
     let fewest = Paired::fewest_pairs(error);
     Ok(forecast(asked, simulation, max_error, &power, fewest, Truth::Ratio, decidable))

@@ -3,6 +3,7 @@
 use uncontended_decide::power::{Comparison, Forecast, Simulation, Truth};
 use uncontended_decide::power::{of_comparison, of_permutation, of_rate};
 use uncontended_decide::question::{Claim, Permute, Slo};
+use uncontended_stats::power::Noise;
 
 const SIMULATION: Simulation = Simulation { max_runs: 400, simulations: 200, seed: 11 };
 
@@ -68,8 +69,8 @@ fn a_comparison_of_equals_is_hardly_ever_better_and_half_the_time_always() {
         claim: Claim::Better,
         margin: 0.02,
         max_error: 0.001,
-        ratio,
-        spread: 0.05,
+        ratio: Some(ratio),
+        noise: Noise::LogNormal(0.05),
     };
     let half = of_comparison(&comparison(0.5), &SIMULATION).unwrap();
     check(&half);
@@ -77,6 +78,28 @@ fn a_comparison_of_equals_is_hardly_ever_better_and_half_the_time_always() {
     let equal = of_comparison(&comparison(1.0), &SIMULATION).unwrap();
     check(&equal);
     assert!(equal.yes <= 0.01, "{equal:?}");
+}
+
+#[test]
+fn a_pilot_has_enough_pairs_and_a_ratio_of_its_own() {
+    let comparison = |pairs: usize| Comparison {
+        claim: Claim::NoWorse,
+        margin: 0.02,
+        max_error: 0.001,
+        ratio: None,
+        noise: Noise::Pilot((0..pairs).map(|at| 1.5 + 0.01 * at as f64).collect()),
+    };
+    let forecast = of_comparison(&comparison(11), &SIMULATION).unwrap();
+    assert!(forecast.no > 0.99, "{forecast:?}");
+    assert!(
+        forecast.question.contains("the median ratio is 1.55 and ratios vary as in 11 pairs"),
+        "{}",
+        forecast.question
+    );
+    let few = of_comparison(&comparison(9), &SIMULATION).unwrap_err();
+    assert_eq!(few.cause, "9 pairs are too few for a plan");
+    let blind = Comparison { noise: Noise::LogNormal(0.1), ..comparison(0) };
+    assert_eq!(of_comparison(&blind, &SIMULATION).unwrap_err().cause, "no ratio is assumed");
 }
 
 #[test]

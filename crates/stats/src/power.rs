@@ -104,23 +104,77 @@ pub fn of_rate(
     Power::simulate(runs, seed, |rng| one_run(question, rate, budget, rng))
 }
 
+/// How ratios of pairs vary about their median.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Noise {
+    /// Runs are independent and log-normal, with this relative spread (coefficient of variation) of a single run; a
+    /// pair's log ratio has about 1.4 times that.
+    LogNormal(f64),
+    /// As the ratios of a pilot, resampled: whatever slows both runs of a pair cancels in them, as it will in the trial.
+    Pilot(Vec<f64>),
+}
+
 /// The assumptions about a comparison.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     /// The true median ratio.
     pub ratio: f64,
-    /// The relative spread (coefficient of variation) of a single run; a pair's log ratio has about 1.4 times that.
-    pub spread: f64,
+    /// How the ratios vary.
+    pub noise: Noise,
 }
 
-/// The power of a paired comparison of log-normal runs within a budget of pairs.
+/// Draws factors whose median is 1.
+enum Draw<'a> {
+    Width(f64),
+    Pilot(&'a [f64], f64),
+}
+
+impl Noise {
+    fn draw(&self) -> Result<Draw<'_>, Invalid> {
+        match self {
+            Noise::LogNormal(spread) if !(0.0..100.0).contains(spread) => {
+                Err(Invalid::Value(*spread))
+            }
+            Noise::LogNormal(spread) => {
+                Ok(Draw::Width((2.0 * ln(1.0 + spread * spread).mid).sqrt()))
+            }
+            Noise::Pilot(ratios) => Ok(Draw::Pilot(ratios, Noise::median(ratios)?)),
+        }
+    }
+
+    /// The median of a pilot's ratios.
+    ///
+    /// # Errors
+    /// [`Invalid::Empty`] for no ratios, [`Invalid::Value`] for one that is not positive and finite.
+    pub fn median(ratios: &[f64]) -> Result<f64, Invalid> {
+        let odd = |ratio: &&f64| !(**ratio > 0.0 && ratio.is_finite());
+        if let Some(odd) = ratios.iter().find(odd) {
+            return Err(Invalid::Value(*odd));
+        }
+        let mut sorted = ratios.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let upper = sorted.get(sorted.len() / 2).ok_or(Invalid::Empty)?;
+        Ok(f64::midpoint(sorted[(sorted.len() - 1) / 2], *upper))
+    }
+}
+
+impl Draw<'_> {
+    fn next(&self, rng: &mut Rng) -> f64 {
+        match self {
+            Draw::Width(width) => exp_upper(width * rng.normal()),
+            Draw::Pilot(ratios, median) => ratios[rng.below(ratios.len() as u64) as usize] / median,
+        }
+    }
+}
+
+/// The power of a paired comparison within a budget of pairs.
 ///
 /// # Errors
-/// [`Invalid::Value`] for a ratio or spread that is not finite, or not positive and non-negative; [`Invalid::Empty`]
-/// for no runs.
+/// [`Invalid::Value`] for a ratio that is not finite and positive, or a spread that is not finite or is negative;
+/// [`Invalid::Empty`] for no runs, or an empty pilot.
 pub fn of_paired(
     (claim, margin, max_error): (Claim, Margin, MaxError),
-    expected: Expected,
+    expected: &Expected,
     budget: u64,
     runs: u64,
     seed: u64,
@@ -128,14 +182,11 @@ pub fn of_paired(
     if !(expected.ratio > 0.0 && expected.ratio.is_finite()) {
         return Err(Invalid::Value(expected.ratio));
     }
-    if !(0.0..100.0).contains(&expected.spread) {
-        return Err(Invalid::Value(expected.spread));
-    }
-    let width = (2.0 * ln(1.0 + expected.spread * expected.spread).mid).sqrt();
+    let noise = expected.noise.draw()?;
     Power::simulate(runs, seed, |rng| {
         let mut paired = Paired::new(margin, max_error);
         while paired.verdict(claim) == Verdict::Undecided && paired.pairs() < budget {
-            let ratio = expected.ratio * exp_upper(width * rng.normal());
+            let ratio = (expected.ratio * noise.next(rng)).max(f64::MIN_POSITIVE);
             paired.push(ratio).expect("a positive number");
         }
         (paired.verdict(claim), paired.pairs())
@@ -181,7 +232,7 @@ pub fn decidable_below(
 /// As [`of_paired`].
 pub fn decidable_ratios(
     (claim, margin, max_error): (Claim, Margin, MaxError),
-    spread: f64,
+    noise: &Noise,
     budget: u64,
     runs: u64,
     seed: u64,
@@ -194,8 +245,8 @@ pub fn decidable_ratios(
     let ways = [if two_ends { -ln(end).mid } else { -furthest }, furthest];
     let ratio = |way: f64| end * exp_upper(way);
     let told = |answer: Verdict, way: f64| {
-        let expected = Expected { ratio: ratio(way), spread };
-        let power = of_paired((claim, margin, max_error), expected, budget, runs, seed)?;
+        let expected = Expected { ratio: ratio(way), noise: noise.clone() };
+        let power = of_paired((claim, margin, max_error), &expected, budget, runs, seed)?;
         let told = if answer == Verdict::Yes { power.yes } else { power.no };
         Ok(told * 100 >= runs * 95)
     };

@@ -6,8 +6,10 @@ use common::{error, rate};
 use std::ops::ControlFlow;
 use uncontended_figures::table::{Column, Table};
 use uncontended_figures::{given_percent, number, whole};
+use uncontended_stats::power::Noise;
 use uncontended_stats::{
-    Claim, Counts, Limits, Margin, MaxError, Method, Prior, Question, Rng, Verdict, drive, power,
+    Claim, Counts, Limits, Margin, MaxError, Method, Paired, Prior, Question, Rng, Verdict, drive,
+    power,
 };
 use uncontended_testkit::repetitions;
 
@@ -99,10 +101,10 @@ fn a_run_keeps_to_its_budget() {
 #[test]
 fn power_of_a_comparison_grows_with_the_effect_and_the_budget() {
     let plan = |ratio: f64, budget: u64| {
-        let expected = power::Expected { ratio, spread: 0.05 };
+        let expected = power::Expected { ratio, noise: Noise::LogNormal(0.05) };
         power::of_paired(
             (Claim::NoWorse, Margin::new(0.02).unwrap(), error(0.05)),
-            expected,
+            &expected,
             budget,
             200,
             3,
@@ -116,6 +118,43 @@ fn power_of_a_comparison_grows_with_the_effect_and_the_budget() {
     assert!(plan(1.2, 60).no >= 198 && longer.undecided.0 <= longer.undecided_share());
     let decided = (small.yes + small.no) as f64 / small.runs as f64;
     assert!((decided + small.undecided_share() - 1.0).abs() < 1e-12 && decided < 1.0);
+}
+
+/// Runs that slow down together vary much, their ratios little: only a pilot shows that.
+#[test]
+fn a_pilot_plans_for_the_pairs_that_will_be_made() {
+    let mut rng = Rng::new(5);
+    let mut pairs = || {
+        let shared = 1.0 + rng.unit();
+        let mut run = || shared * (1.0 + 0.01 * rng.normal().clamp(-3.0, 3.0));
+        (run(), run())
+    };
+    let both: Vec<(f64, f64)> = (0..200).map(|_| pairs()).collect();
+    let runs: Vec<f64> = both.iter().map(|pair| pair.0).collect();
+    let mean = runs.iter().sum::<f64>() / 200.0;
+    let spread = (runs.iter().map(|run| (run - mean).powi(2)).sum::<f64>() / 199.0).sqrt() / mean;
+    let pilot = Noise::Pilot(both.iter().map(|pair| 1.3 * pair.1 / pair.0).collect());
+    let test = (Claim::NoWorse, Margin::new(0.02).unwrap(), error(0.01));
+    let plan = |noise: &Noise| {
+        let expected = power::Expected { ratio: 1.0, noise: noise.clone() };
+        power::of_paired(test, &expected, 2000, 100, 3).unwrap().mean_trials
+    };
+    let (blind, informed) = (plan(&Noise::LogNormal(spread)), plan(&pilot));
+    // What the trial itself takes, whose pairs are of the same kind.
+    let truth = power::Power::simulate(100, 4, |rng| {
+        let mut paired = Paired::new(test.1, test.2);
+        while paired.verdict(test.0) == Verdict::Undecided && paired.pairs() < 2000 {
+            let noise = |rng: &mut Rng| 1.0 + 0.01 * rng.normal().clamp(-3.0, 3.0);
+            paired.push(noise(rng) / noise(rng)).unwrap();
+        }
+        (paired.verdict(test.0), paired.pairs())
+    });
+    let truth = truth.unwrap().mean_trials;
+    assert!(blind > 7.0 * truth, "{blind} {truth}");
+    assert!((0.8..1.25).contains(&(informed / truth)), "{informed} {truth}");
+    let bad = |ratios: &[f64]| power::Expected { ratio: 1.0, noise: Noise::Pilot(ratios.to_vec()) };
+    assert!(power::of_paired(test, &bad(&[]), 10, 10, 3).is_err());
+    assert!(power::of_paired(test, &bad(&[1.0, f64::INFINITY]), 10, 10, 3).is_err());
 }
 
 #[test]
@@ -140,14 +179,15 @@ fn decidable_ratios_lie_on_either_side_of_the_end_that_the_claim_is_about() {
         (Claim::Different, 1.05),
     ] {
         let test = (claim, end, error(0.01));
-        let found = |budget| power::decidable_ratios(test, 0.02, budget, 20, 3).unwrap();
+        let noise = Noise::LogNormal(0.02);
+        let found = |budget| power::decidable_ratios(test, &noise, budget, 20, 3).unwrap();
         let [below, above] = found(200).map(Option::unwrap);
         assert!(below < at && at < above && above < 1.2 * at, "{claim:?}: {below} {above}");
         let [nearer_below, nearer_above] = found(800).map(Option::unwrap);
         assert!(below < nearer_below && nearer_above < above, "{claim:?}: more runs tell more");
         for (ratio, inside) in [(below, true), (above, false)] {
-            let expected = power::Expected { ratio, spread: 0.02 };
-            let plan = power::of_paired(test, expected, 200, 20, 3).unwrap();
+            let expected = power::Expected { ratio, noise: noise.clone() };
+            let plan = power::of_paired(test, &expected, 200, 20, 3).unwrap();
             let yes = inside != (claim == Claim::Different);
             assert!((if yes { plan.yes } else { plan.no }) >= 19, "{claim:?} {ratio}: {plan:?}");
         }

@@ -9,11 +9,13 @@ use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use uncontended_decide::Failure;
+use uncontended_decide::pilot;
 use uncontended_decide::power::{self, Comparison, Forecast, Simulation};
 use uncontended_decide::question::{Permute, Slo};
 use uncontended_decide::seed;
 use uncontended_decide::value;
 use uncontended_figures::read::{self, whole};
+use uncontended_stats::power::Noise;
 
 pub(crate) use uncontended_decide::power::SCHEMA;
 
@@ -85,11 +87,22 @@ struct CompareFlags {
     #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin, allow_hyphen_values = true)]
     margin: f64,
     /// The assumed true median ratio, candidate over baseline (lower is better)
-    #[arg(long, value_name = "RATIO", allow_hyphen_values = true)]
-    ratio: f64,
+    /// [default with --from: that of the pilot]
+    #[arg(
+        long,
+        value_name = "RATIO",
+        allow_hyphen_values = true,
+        required_unless_present = "from"
+    )]
+    ratio: Option<f64>,
     /// The relative spread of single runs: standard deviation over mean
-    #[arg(long, value_name = "CV", value_parser = spread, allow_hyphen_values = true)]
-    spread: f64,
+    #[arg(long, value_name = "CV", value_parser = spread, allow_hyphen_values = true,
+          required_unless_present = "from")]
+    spread: Option<f64>,
+    /// Plan with the pairs of a pilot, from a log that --log kept or a file with pairs of values: they show what
+    /// slows both runs of a pair, which a spread of single runs does not
+    #[arg(long, value_name = "FILE", conflicts_with = "spread")]
+    from: Option<PathBuf>,
     /// The budget, in runs of each command
     #[arg(long, value_name = "N", default_value_t = 1000,
           value_parser = whole::<u64>(1..=u64::MAX), allow_hyphen_values = true)]
@@ -180,7 +193,10 @@ impl CompareFlags {
             margin: self.margin,
             max_error: self.common.max_error,
             ratio: self.ratio,
-            spread: self.spread,
+            noise: match (&self.from, self.spread) {
+                (Some(path), _) => Noise::Pilot(pilot::costs(path)?),
+                (None, spread) => Noise::LogNormal(spread.unwrap_or_default()),
+            },
         };
         power::of_comparison(&comparison, &self.common.simulation(self.max_runs))
     }

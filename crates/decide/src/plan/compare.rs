@@ -382,7 +382,7 @@ pub fn parameters(
 }
 
 /// Two values, in one unit or in none, each with or without a space before its unit.
-fn pair(line: &str) -> Result<[f64; 2], String> {
+pub(crate) fn pair(line: &str) -> Result<[f64; 2], String> {
     let words: Vec<&str> = line
         .split(|symbol: char| symbol.is_whitespace() || symbol == ',')
         .filter(|part| !part.is_empty())
