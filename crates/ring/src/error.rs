@@ -8,7 +8,8 @@ use core::fmt;
 pub enum CapacityError {
     /// The capacity is zero.
     Zero,
-    /// The capacity exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
+    /// The capacity exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory, or there are more lanes than
+    /// [`MAX_LANES`](crate::lanes::MAX_LANES).
     TooLarge,
 }
 
@@ -16,7 +17,7 @@ impl fmt::Display for CapacityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             CapacityError::Zero => "the capacity of a ring must be at least 1",
-            CapacityError::TooLarge => "the capacity exceeds 2^31 or the available memory",
+            CapacityError::TooLarge => "the capacity exceeds 2^31 or the available memory, or there are more than 65,536 lanes",
         })
     }
 }

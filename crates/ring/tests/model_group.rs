@@ -360,6 +360,22 @@ fn a_producer_sleeps_for_the_slot_that_is_next() {
     holds(a_producer_sleeps_for_the_older_slot);
 }
 
+/// A producer sleeps for room in the second lane while the only consumer goes.
+fn the_producer_of_another_lane_sleeps() {
+    let (first, consumer) = group::blocking(2, 1).unwrap();
+    let mut second = first.try_clone().unwrap();
+    second.push(1).unwrap();
+    let sender = spawn(move || assert!(second.push_wait(2).is_err(), "no consumer is left"));
+    drop(consumer);
+    sender.join().unwrap();
+    drop(first);
+}
+
+#[test]
+fn each_lanes_producer_learns_that_all_consumers_have_gone() {
+    holds(the_producer_of_another_lane_sleeps);
+}
+
 #[test]
 fn a_producer_learns_that_all_consumers_have_gone() {
     holds(no_side_sleeps_for_those_that_have_gone);

@@ -90,6 +90,26 @@ fn batches() {
     second.join().unwrap();
 }
 
+/// A producer that only looks, while another and the consumer are at work.
+fn a_producer_counts() {
+    let (one, mut consumer) = mpsc::ring(4).unwrap();
+    let looks = one.clone();
+    let counter = spawn(move || {
+        let len = looks.len();
+        assert!(len <= 1, "{len} values in a ring that never holds more than one");
+        looks
+    });
+    let sender = spawn(move || push(one, &[1]));
+    let _ = consumer.pop();
+    drop(counter.join().unwrap());
+    sender.join().unwrap();
+}
+
+#[test]
+fn no_more_values_are_counted_than_there_were() {
+    holds(a_producer_counts);
+}
+
 #[test]
 fn two_producers_pass_all_once_through_one_slot() {
     holds(two_producers::<1>);

@@ -59,6 +59,6 @@ mod tests;
 pub use self::batch::{Batch, Iter};
 pub use self::claim::Claim;
 pub use self::consumer::{Consumer, Consumers};
-pub use self::plan::{Plan, PlanError};
+pub use self::plan::{MAX_MEMBERS, Plan, PlanError};
 pub use self::producer::Producer;
 pub use self::ring::Sides;

@@ -51,6 +51,9 @@ pub(super) struct Checked {
     pub(super) is_followed: bool,
 }
 
+/// The most members of a group: more than any program has threads, and few enough to be allocated.
+pub const MAX_MEMBERS: usize = 1 << 16;
+
 /// Why a plan is invalid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -63,6 +66,8 @@ pub enum PlanError {
     Twice(String),
     /// The group of this name has no members.
     NoMember(String),
+    /// The group of this name has more than [`MAX_MEMBERS`] members.
+    TooManyMembers(String),
     /// A stage follows one that is not in the plan.
     Unknown {
         /// The stage.
@@ -81,10 +86,15 @@ impl fmt::Display for PlanError {
             PlanError::NoStage => f.write_str("a broadcast needs at least one stage"),
             PlanError::Twice(name) => write!(f, "two stages are named {name:?}"),
             PlanError::NoMember(name) => write!(f, "the group {name:?} has no members"),
+            PlanError::TooManyMembers(name) => {
+                write!(f, "the group {name:?} has more than {MAX_MEMBERS} members")
+            }
             PlanError::Unknown { stage, after } => {
                 write!(f, "stage {stage:?} follows {after:?}, which is not in the plan")
             }
-            PlanError::Cycle(name) => write!(f, "stage {name:?} follows itself"),
+            PlanError::Cycle(name) => {
+                write!(f, "stage {name:?} follows itself, perhaps through others")
+            }
         }
     }
 }
@@ -129,6 +139,9 @@ impl Plan {
             }
             if stage.readers == Readers::Group(0) {
                 return Err(PlanError::NoMember(stage.name.clone()));
+            }
+            if matches!(stage.readers, Readers::Group(members) if members > MAX_MEMBERS) {
+                return Err(PlanError::TooManyMembers(stage.name.clone()));
             }
             let unknown = |after: &String| PlanError::Unknown {
                 stage: stage.name.clone(),
@@ -179,6 +192,10 @@ mod tests {
         let plan = || Plan::new(4);
         assert_eq!(error(plan()), PlanError::NoStage);
         assert_eq!(error(plan().group("a", 0, &[])), PlanError::NoMember("a".into()));
+        for members in [MAX_MEMBERS + 1, usize::MAX] {
+            let crowd = plan().group("a", members, &[]);
+            assert_eq!(error(crowd), PlanError::TooManyMembers("a".into()));
+        }
         let twice = plan().consumer("a", &[]).group("a", 1, &[]);
         assert_eq!(error(twice), PlanError::Twice("a".into()));
         let unknown = PlanError::Unknown { stage: "a".into(), after: "b".into() };

@@ -51,6 +51,9 @@ use uncontended_atomic::{Arc, AtomicUsize, Mutex, Named};
 /// The first producer, to be cloned, and the consumer.
 pub type Sides<T, N = Silent> = (Producer<T, N>, Consumer<T, N>);
 
+/// The most lanes: more than any program has threads, and few enough to be allocated.
+pub const MAX_LANES: usize = 1 << 16;
+
 /// Makes `lanes` lanes for at most `capacity` values each, whose sides poll.
 ///
 /// ```
@@ -65,8 +68,8 @@ pub type Sides<T, N = Silent> = (Producer<T, N>, Consumer<T, N>);
 /// ```
 ///
 /// # Errors
-/// The number of lanes or the capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available
-/// memory.
+/// The number of lanes or the capacity is zero, or there are more than [`MAX_LANES`]; or the capacity exceeds
+/// [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
 pub fn ring<T>(lanes: usize, capacity: usize) -> Result<Sides<T>, CapacityError> {
     new(lanes, capacity, Silent)
 }
@@ -99,8 +102,10 @@ fn new<T, N: Notifier + Clone>(
     capacity: usize,
     values: N,
 ) -> Result<Sides<T, N>, CapacityError> {
-    if lanes == 0 {
-        return Err(CapacityError::Zero);
+    match lanes {
+        0 => return Err(CapacityError::Zero),
+        1..=MAX_LANES => {}
+        _ => return Err(CapacityError::TooLarge),
     }
     let lane = |_| spsc::ring_at(capacity, Position::new(0), values.clone());
     let (mut producers, consumers): (Vec<_>, Vec<_>) =

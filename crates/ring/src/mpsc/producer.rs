@@ -159,8 +159,8 @@ impl<T, N: Notifier> Producer<T, N> {
 
     /// How many values are in the ring, with those that are being pushed; others may change that at once.
     pub fn len(&self) -> usize {
-        let head = self.ring.head.load(Relaxed).position();
-        // The consumer may have moved on since.
+        // EDGE mpsc-vacate (acquire): `tail` is not behind it. The consumer may have moved on since.
+        let head = self.ring.head.load(Acquire).position();
         let tail = self.ring.tail.load(Relaxed).position();
         tail.since(head).min(self.ring.capacity) as usize
     }

@@ -4,6 +4,7 @@ use super::Consumer;
 use crate::notifier::{Notifier, Silent};
 use crate::slots::{Run, Slot};
 use core::fmt;
+use core::marker::PhantomData;
 
 /// One or more values to read in place, from [`Consumer::read`]. Values that are neither released nor taken out are
 /// returned again by the next read.
@@ -35,7 +36,7 @@ impl<'c, T, N: Notifier> Batch<'c, T, N> {
     #[inline(always)]
     pub fn iter(&self) -> Iter<'_, T> {
         // SAFETY: the consumer lives as long as the batch (I4).
-        Iter(unsafe { self.consumer.full_slots(self.len()) })
+        Iter(unsafe { self.consumer.full_slots(self.len()) }, PhantomData)
     }
 
     /// The values as slices: those up to the end of the ring's array, then the rest from its start.
@@ -117,7 +118,8 @@ impl<T, N: Notifier> fmt::Debug for Batch<'_, T, N> {
 }
 
 /// The values of a [`Batch`], oldest first.
-pub struct Iter<'b, T>(Run<'b, Slot<T>>);
+// It lends values as `&T`, which decides to which threads it may go; a slot alone would ask less.
+pub struct Iter<'b, T>(Run<'b, Slot<T>>, PhantomData<&'b T>);
 
 impl<'b, T> Iterator for Iter<'b, T> {
     type Item = &'b T;

@@ -65,7 +65,7 @@ pub use self::producer::Producer;
 
 use self::lane::Lane;
 use self::producer::Entry;
-use super::Free;
+use super::{Free, MAX_LANES};
 use crate::CapacityError;
 use crate::notifier::{Listeners, Notifier, Silent};
 use crate::position::Position;
@@ -87,8 +87,7 @@ pub type Sides<T, N = Silent> = (Producer<T, N>, Consumer<T, N>);
 /// ```
 ///
 /// # Errors
-/// The number of lanes or the capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available
-/// memory.
+/// As for [`lanes::ring`](super::ring).
 pub fn ring<T>(lanes: usize, capacity: usize) -> Result<Sides<T>, CapacityError> {
     ring_at(lanes, capacity, Position::new(0))
 }
@@ -133,8 +132,10 @@ fn ring_at<T, N: Notifier>(
     capacity: usize,
     start: Position,
 ) -> Result<Sides<T, N>, CapacityError> {
-    if lanes == 0 {
-        return Err(CapacityError::Zero);
+    match lanes {
+        0 => return Err(CapacityError::Zero),
+        1..=MAX_LANES => {}
+        _ => return Err(CapacityError::TooLarge),
     }
     let used = Arc::new(AtomicUsize::new(0).named("used"));
     let group = Arc::new(Group {

@@ -33,6 +33,7 @@ fn a_lane_has_exactly_its_capacity_and_is_not_anothers() {
     }
     assert_eq!(ring::<u8>(0, 1).err(), Some(CapacityError::Zero));
     assert_eq!(ring::<u8>(1, 0).err(), Some(CapacityError::Zero));
+    assert_eq!(ring::<u8>(usize::MAX, 1).err(), Some(CapacityError::TooLarge));
     assert_eq!(ring::<u8>(1, crate::MAX_CAPACITY + 1).err(), Some(CapacityError::TooLarge));
 }
 
