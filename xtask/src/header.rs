@@ -22,7 +22,15 @@ const OPENING: &str = "/* Event counts, rings and records: pass work from one th
  *
  * Works in C11 and C++11 with GCC and Clang; uncontended.hpp has types for C++17. No function throws or unwinds. A
  * handle is used by one thread at a time. Deadlines are nanoseconds of CLOCK_MONOTONIC (unc_deadline_after); UNC_NEVER
- * means without a deadline, and UNC_NOW that the call never sleeps. */";
+ * means without a deadline, and UNC_NOW that the call never sleeps. */
+
+/* A library built with --cfg unc_portable: define UNC_PORTABLE. Without it, the program is not linked. */
+#ifndef __linux__
+#define UNC_PORTABLE
+#endif
+#ifdef UNC_PORTABLE
+#define unc_event_count_wake unc_event_count_wake_portable
+#endif";
 
 /// Writes the header.
 pub(crate) fn write(root: &Path) -> Result<(), String> {

@@ -47,19 +47,27 @@ inline void require(Status status) {
     if (status != UNC_STATUS_OK) throw Error(status);
 }
 
+/* More than two centuries: in nanoseconds, it might be more than a number can be. */
+template <class Rep, class Period>
+bool is_endless(std::chrono::duration<Rep, Period> time) noexcept {
+    using Years = std::chrono::duration<double, std::ratio<31556952>>;
+    return std::chrono::duration_cast<Years>(time).count() > 200.0;
+}
+
 /* A time as the functions of C take it. A time before the clock's beginning has passed. */
 template <class Duration>
 std::uint64_t deadline(std::chrono::time_point<Clock, Duration> at) noexcept {
-    auto ns = std::chrono::ceil<std::chrono::nanoseconds>(at.time_since_epoch()).count();
-    return ns > 0 ? static_cast<std::uint64_t>(ns) : 1;
+    auto since = at.time_since_epoch();
+    if (since <= since.zero()) return 1;
+    if (is_endless(since)) return UNC_NEVER;
+    return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::nanoseconds>(since).count());
 }
 
 /* As long from now. More than two centuries is without a deadline. */
 template <class Rep, class Period>
 std::uint64_t deadline(std::chrono::duration<Rep, Period> time) noexcept {
-    using Years = std::chrono::duration<double, std::ratio<31556952>>;
     if (time <= time.zero()) return 1;
-    if (std::chrono::duration_cast<Years>(time).count() > 200.0) return UNC_NEVER;
+    if (is_endless(time)) return UNC_NEVER;
     auto ns = std::chrono::ceil<std::chrono::nanoseconds>(time).count();
     return unc_deadline_after(static_cast<std::uint64_t>(ns));
 }

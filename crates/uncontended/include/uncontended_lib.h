@@ -10,6 +10,14 @@
  * handle is used by one thread at a time. Deadlines are nanoseconds of CLOCK_MONOTONIC (unc_deadline_after); UNC_NEVER
  * means without a deadline, and UNC_NOW that the call never sleeps. */
 
+/* A library built with --cfg unc_portable: define UNC_PORTABLE. Without it, the program is not linked. */
+#ifndef __linux__
+#define UNC_PORTABLE
+#endif
+#ifdef UNC_PORTABLE
+#define unc_event_count_wake unc_event_count_wake_portable
+#endif
+
 #pragma once
 
 #include <stdbool.h>
@@ -321,6 +329,13 @@ void unc_event_count_close(const struct unc_event_count *count);
 // # Safety
 // `count` points to an event count that outlives the call.
 void unc_event_count_wake(const struct unc_event_count *count);
+
+// What `unc_event_count_wake` is in a portable library, so that no program is linked with it whose increments lack the
+// fence that it needs: see `UNC_PORTABLE`.
+//
+// # Safety
+// `count` points to an event count that outlives the call.
+void unc_event_count_wake_portable(const struct unc_event_count *count);
 
 // Counts `events` events, from the only thread that counts. Equal to the inlined function, for callers other than C.
 //
@@ -684,9 +699,13 @@ static inline bool unc_event_count_has_waiters(const unc_event_count *count) {
 }
 
 /* Follows every publication and wakes the sleepers. A compiler barrier is enough here: a thread that goes to sleep runs a
- * full barrier on every CPU. */
+ * full barrier on every CPU. Where it cannot (UNC_PORTABLE), every publication pays for a fence. */
 static inline void unc_event_count_published(const unc_event_count *count) {
+#ifdef UNC_PORTABLE
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#else
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
+#endif
     if (__builtin_expect(unc_event_count_has_waiters(count), 0)) unc_event_count_wake(count);
 }
 

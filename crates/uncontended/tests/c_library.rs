@@ -32,14 +32,30 @@ fn compiler(language: [&str; 3]) -> Result<String, String> {
     }
 }
 
+/// What this build of the library wants defined, and the backend that it names.
+const DEFINED: &[&str] = if cfg!(unc_portable) { &["-DUNC_PORTABLE"] } else { &[] };
+const BACKEND: &str = if cfg!(unc_portable) { "full fences" } else { "membarrier" };
+
 /// Compiles a program of `tests` and runs it. The error says why there is no compiler.
 fn run(program: &str, language: [&str; 3]) -> Result<String, String> {
+    let (binary, compiled) = compile(program, language, DEFINED)?;
+    succeeded(&compiled);
+    Ok(succeeded(&Command::new(&binary).output().expect("the program runs")))
+}
+
+/// Compiles a program of `tests` and links it with the library, and returns where it is and what the compiler said.
+fn compile(
+    program: &str,
+    language: [&str; 3],
+    defined: &[&str],
+) -> Result<(PathBuf, Output), String> {
     let compiler = compiler(language)?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let name = format!("{program}_{}", language[2]);
+    let name = format!("{program}_{}{}", language[2], defined.concat());
     let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let compiled = Command::new(compiler)
         .args(language)
+        .args(defined)
         .args(["-Wall", "-Wextra", "-Werror", "-pthread", "-I"])
         .arg(folder.join("include"))
         .arg("-o")
@@ -50,8 +66,7 @@ fn run(program: &str, language: [&str; 3]) -> Result<String, String> {
         .args(["-lgcc_s", "-lm", "-ldl"])
         .output()
         .expect("the compiler runs");
-    succeeded(&compiled);
-    Ok(succeeded(&Command::new(&binary).output().expect("the program runs")))
+    Ok((binary, compiled))
 }
 
 /// What a successful command printed.
@@ -65,9 +80,26 @@ fn succeeded(output: &Output) -> String {
 fn run_in_each(test: &str, program: &str, languages: &[[&str; 3]]) {
     for &language in languages {
         match run(program, language) {
-            Ok(printed) => assert!(printed.contains("membarrier"), "{printed}"),
+            Ok(printed) => assert!(printed.contains(BACKEND), "{printed}"),
             Err(reason) => uncontended_testkit::skip!(test, "{reason}"),
         }
+    }
+}
+
+/// The increments of a program and the library's waiters agree on who pays for the fence, or the linker complains.
+#[test]
+fn a_program_is_not_linked_with_a_library_that_needs_other_fences() {
+    let other = if cfg!(unc_portable) { &[][..] } else { &["-DUNC_PORTABLE"] };
+    match compile("hand_over.c", C, other) {
+        Ok((_, compiled)) => {
+            assert!(!compiled.status.success(), "it links");
+            let words = String::from_utf8_lossy(&compiled.stderr);
+            assert!(words.contains("unc_event_count_wake"), "{words}");
+        }
+        Err(reason) => uncontended_testkit::skip!(
+            "a_program_is_not_linked_with_a_library_that_needs_other_fences",
+            "{reason}"
+        ),
     }
 }
 

@@ -99,8 +99,13 @@ void times_and_ends() {
     REQUIRE(!consumer.pop_until(before) && !consumer.pop_until(before + 5ms) && unc::Clock::now() - before >= 5ms);
     REQUIRE(!consumer.pop_for(-1s));
     REQUIRE(producer.try_push(4) == UNC_STATUS_OK && producer.try_push(5) == UNC_STATUS_FULL);
+    // Never, in seconds: more nanoseconds than a number can be.
+    auto never = std::chrono::time_point<unc::Clock, std::chrono::seconds>::max();
+    std::thread late([&consumer = consumer] { std::this_thread::sleep_for(20ms); consumer.try_pop(); });
+    REQUIRE(producer.push_until(5, never) == UNC_STATUS_OK);
+    late.join();
     REQUIRE(producer.push_for(5, 1ms) == UNC_STATUS_FULL && producer.push_until(5, before) == UNC_STATUS_FULL);
-    REQUIRE(consumer.pop_for(std::chrono::hours::max()) == 4);
+    REQUIRE(consumer.pop_for(std::chrono::hours::max()) == 5);
     {
         auto gone = std::move(consumer);
         REQUIRE(!consumer.pop_wait() && !consumer.try_pop(&why) && why == UNC_STATUS_INVALID);

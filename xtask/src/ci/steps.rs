@@ -225,7 +225,9 @@ cargo test -p uncontended-cli --test elsewhere &&
         step(
             "waits and rings without membarrier and futexes",
             12,
-            format!("{PORTABLE} -p uncontended-sys -p uncontended-atomic {WAITING}"),
+            format!(
+                "{PORTABLE} -p uncontended-sys -p uncontended-atomic {WAITING} && {PORTABLE} -p uncontended --test c_library"
+            ),
         ),
         step("unc without an observer reads a trace", 12, LAPTOP),
         step("other systems and processors", 15, CHECKED).needs(&OTHER_TARGETS),

@@ -170,8 +170,21 @@ fn wait<R>(
 ///
 /// # Safety
 /// `count` points to an event count that outlives the call.
+#[cfg(not(any(unc_portable, not(target_os = "linux"))))]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_event_count_wake(count: *const EventCount) {
+    // SAFETY: by the contract (I1).
+    unsafe { shared(count) }.sleepers.wake();
+}
+
+/// What `unc_event_count_wake` is in a portable library, so that no program is linked with it whose increments lack the
+/// fence that it needs: see `UNC_PORTABLE`.
+///
+/// # Safety
+/// `count` points to an event count that outlives the call.
+#[cfg(any(unc_portable, not(target_os = "linux")))]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn unc_event_count_wake_portable(count: *const EventCount) {
     // SAFETY: by the contract (I1).
     unsafe { shared(count) }.sleepers.wake();
 }

@@ -19,9 +19,13 @@ static inline bool unc_event_count_has_waiters(const unc_event_count *count) {
 }
 
 /* Follows every publication and wakes the sleepers. A compiler barrier is enough here: a thread that goes to sleep runs a
- * full barrier on every CPU. */
+ * full barrier on every CPU. Where it cannot (UNC_PORTABLE), every publication pays for a fence. */
 static inline void unc_event_count_published(const unc_event_count *count) {
+#ifdef UNC_PORTABLE
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#else
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
+#endif
     if (__builtin_expect(unc_event_count_has_waiters(count), 0)) unc_event_count_wake(count);
 }
 
