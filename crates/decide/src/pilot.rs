@@ -16,7 +16,7 @@ use std::path::Path;
 /// If the file cannot be read, has no pairs, or one whose ratio is zero or infinite.
 pub fn costs(path: &Path) -> Result<Vec<f64>, Failure> {
     let unusable = |cause: String| {
-        let remedy = "give a log of `unc compare --log`, or a file with two values a line";
+        let remedy = "give the `Limits::log` of a comparison, or a file with two values a line";
         Failure::new(format!("{}: {cause}", path.display()), remedy)
     };
     let file = File::open(path).map_err(|error| unusable(error.to_string()))?;

@@ -1,8 +1,9 @@
-//! Rings: lock-free bounded queues over a fixed array.
+//! Rings: bounded queues over a fixed array, without locks.
 //!
 //! # Contract
 //! - [`spsc`]: one producer, one consumer. Wait-free, without an atomic read-modify-write.
-//! - [`mpsc`]: many producers, one consumer. A push claims its slot by a compare-and-swap.
+//! - [`mpsc`]: many producers, one consumer. A push claims its slot by a compare-and-swap; a producer that is stopped
+//!   in between holds up what was pushed after it.
 //! - [`lanes`]: many producers, each with a ring of its own; one consumer, which takes from all in turn.
 //! - [`lanes::group`]: the same for many consumers that share the values.
 //! - [`broadcast`]: one producer; consumers that each see every value or share them, some after others.

@@ -110,7 +110,7 @@ pub enum Noise {
     /// Runs are independent and log-normal, with this relative spread (coefficient of variation) of a single run; a
     /// pair's log ratio has about 1.4 times that.
     LogNormal(f64),
-    /// As the ratios of a pilot, resampled: whatever slows both runs of a pair cancels in them, as it will in the trial.
+    /// As the ratios of a pilot, resampled: what slows both runs of a pair cancels in them, as it will in the trial.
     Pilot(Vec<f64>),
 }
 

@@ -130,7 +130,8 @@ using Sides = std::pair<Producer<T>, Consumer<T>>;
 template <class T>
 Sides<T> ring(std::size_t capacity);
 
-/* Room for values in place. What is not committed is given up. Destroy it before its producer is used again. */
+/* Room for values in place. What is not committed is given up. Destroy it before its producer is used
+ * again, or destroyed. */
 template <class T>
 class Claim {
 public:
@@ -363,7 +364,8 @@ class RecordProducer;
 class RecordConsumer;
 using RecordSides = std::pair<RecordProducer, RecordConsumer>;
 
-/* Room for a record in place. One that is not committed is given up. Destroy it before its producer is used again. */
+/* Room for a record in place. One that is not committed is given up. Destroy it before its producer is used
+ * again, or destroyed. */
 class RecordClaim {
 public:
     RecordClaim(RecordClaim &&other) noexcept

@@ -62,11 +62,11 @@ pub(crate) fn main(root: &Path, arguments: &[String]) -> ExitCode {
     let results = match request.tests {
         Some(tests) => {
             let first = Ran { name: steps.remove(0).name, outcome: elsewhere(&tests) };
-            std::iter::once(first).chain(run::all(root, steps)).collect()
+            std::iter::once(first).chain(run::all(root, steps, true)).collect()
         }
         None => {
             skips::forget(root);
-            run::all(root, steps)
+            run::all(root, steps, request.word.is_none())
         }
     };
     summary::print(&results, &skips::recorded(root));

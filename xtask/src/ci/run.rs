@@ -2,7 +2,8 @@
 //!
 //! # Contract
 //! Steps run one after the other, in order, and what they say appears as it comes. From the first step on that is
-//! aside, those run in a second lane, at a lower priority, and what each said appears when it has ended.
+//! aside, those run in a second lane, at a lower priority, and what each said appears when it has ended. A whole run
+//! removes what a step leaves behind.
 
 use super::needs::WORDS;
 use super::step::{Need, Step};
@@ -19,8 +20,11 @@ const SKIPPED: i32 = 77;
 /// What a script says, as it comes.
 type Hear = fn(&[u8]);
 
-/// Runs all of them.
-pub(crate) fn all(root: &Path, steps: Vec<Step>) -> Vec<Ran> {
+/// Runs all of them; `whole`: no step is left out, so none needs what another has built longer than they say.
+pub(crate) fn all(root: &Path, mut steps: Vec<Step>, whole: bool) -> Vec<Ran> {
+    if !whole {
+        steps.iter_mut().for_each(|step| step.leaves = &[]);
+    }
     let began = Instant::now();
     let first = steps.iter().position(|step| step.is_aside).unwrap_or(steps.len());
     let mut before = steps;
@@ -39,7 +43,7 @@ pub(crate) fn all(root: &Path, steps: Vec<Step>) -> Vec<Ran> {
 fn lane(root: &Path, steps: Vec<Step>, began: Instant, is_main: bool) -> Vec<Ran> {
     let mut met = HashMap::new();
     let mut results = Vec::new();
-    for Step { name, limit_min, script, need, .. } in steps {
+    for Step { name, limit_min, script, need, leaves, .. } in steps {
         let title = format!("\n== {name} [{}s] ==\n", began.elapsed().as_secs());
         let (hear, script): (Hear, _) = match is_main {
             true => (say, script),
@@ -53,6 +57,10 @@ fn lane(root: &Path, steps: Vec<Step>, began: Instant, is_main: bool) -> Vec<Ran
             }
             _ => one(root, &script, u64::from(limit_min) * 60, (hear, &mut said)),
         };
+        for folder in leaves {
+            // It may not be there; what stays only takes room.
+            let _ = std::fs::remove_dir_all(root.join(folder));
+        }
         if !is_main {
             say(title.as_bytes());
             say(&said);
@@ -140,13 +148,14 @@ fn pass_through(
 mod tests {
     use super::*;
     use crate::ci::step::step;
+    use uncontended_testkit::Folder;
 
     static MISSING: Need =
         Need { have: "false", get: "have no-such-tool", otherwise: "it is away" };
     static PRESENT: Need = Need { have: "have bash", get: "false", otherwise: "no bash" };
 
     fn outcome(step: Step) -> Outcome {
-        all(crate::root(), vec![step]).remove(0).outcome
+        all(crate::root(), vec![step], false).remove(0).outcome
     }
 
     #[test]
@@ -171,6 +180,19 @@ mod tests {
     }
 
     #[test]
+    fn a_whole_run_removes_what_a_step_leaves() {
+        let folder = Folder::new();
+        let built = folder.path().join("target/built");
+        let run = |whole| {
+            std::fs::create_dir_all(&built).unwrap();
+            let build = step("build", 1, "true").leaves(&["target/built"]);
+            all(folder.path(), vec![build], whole);
+            built.exists()
+        };
+        assert!(run(false) && !run(true));
+    }
+
+    #[test]
     fn steps_aside_run_at_the_same_time_as_those_after_them() {
         let folder = uncontended_testkit::Folder::new();
         let meets = |own: &str, other: &str| {
@@ -180,7 +202,7 @@ mod tests {
         let alone = step("alone", 1, format!("! [ -e {} ]", folder.file("aside")));
         let aside = step("aside", 1, meets("aside", "main")).aside();
         let main = step("main", 1, meets("main", "aside"));
-        let ran = all(crate::root(), vec![alone, aside, main]);
+        let ran = all(crate::root(), vec![alone, aside, main], false);
         let names: Vec<&str> = ran.iter().map(|ran| ran.name.as_str()).collect();
         assert_eq!(names, ["alone", "main", "aside"]);
         assert!(ran.iter().all(|ran| matches!(ran.outcome, Outcome::Passed(_))), "{ran:?}");

@@ -14,6 +14,8 @@ pub(crate) struct Step {
     pub(crate) need: Option<&'static Need>,
     /// It keeps one CPU busy and measures nothing, so it may run at the same time as others.
     pub(crate) is_aside: bool,
+    /// Folders of built files that no later step uses: a whole run removes them, since all of them would fill a disk.
+    pub(crate) leaves: &'static [&'static str],
 }
 
 /// Something that a machine may lack.
@@ -29,12 +31,17 @@ pub(crate) struct Need {
 
 /// A step that needs nothing but the toolchain.
 pub(crate) fn step(name: impl Into<String>, limit_min: u32, script: impl Into<String>) -> Step {
-    Step { name: name.into(), limit_min, script: script.into(), need: None, is_aside: false }
+    let (name, script) = (name.into(), script.into());
+    Step { name, limit_min, script, need: None, is_aside: false, leaves: &[] }
 }
 
 impl Step {
     pub(crate) fn needs(self, need: &'static Need) -> Self {
         Step { need: Some(need), ..self }
+    }
+
+    pub(crate) fn leaves(self, leaves: &'static [&'static str]) -> Self {
+        Step { leaves, ..self }
     }
 
     pub(crate) fn aside(self) -> Self {

@@ -56,7 +56,9 @@ release=$(git describe --tags --abbrev=0 --match 'v*') &&
         step("tidy", 3, "cargo run -q -p xtask -- tidy"),
         step("licences", 3, "cargo run -q -p xtask -- licences"),
         step("versions as semver has them", 15, SEMVER_CHECKS).needs(&SEMVER),
-        step("the oldest toolchain and dependencies promised", 10, PROMISED).needs(&OLDEST),
+        step("the oldest toolchain and dependencies promised", 10, PROMISED)
+            .needs(&OLDEST)
+            .leaves(&["target/oldest"]),
     ]
 }
 
@@ -106,7 +108,8 @@ fn explored(root: &Path) -> Result<Vec<Step>, String> {
         })
         .collect();
     // Its tests have just passed as they are.
-    steps.push(step("mutants", 20, "cargo run -q -p xtask -- mutants --held"));
+    let mutants = step("mutants", 20, "cargo run -q -p xtask -- mutants --held");
+    steps.push(mutants.leaves(&["target/mutants", "target/model"]));
     steps.push(step(
         "checker at depth",
         10,
@@ -152,7 +155,8 @@ fn disturbed(root: &Path) -> Result<Vec<Step>, String> {
             "membarrier refused, asleep",
             5,
             format!("UNC_DEPTH=full {PAUSED} -p uncontended-wait --test refused --test processes"),
-        ),
+        )
+        .leaves(&["target/pause"]),
     ]);
     Ok(steps)
 }
@@ -194,7 +198,8 @@ fn interpreted() -> Vec<Step> {
                 r#"RUSTFLAGS="-Zsanitizer=thread" {sanitized} -p uncontended-wait --test sleepers --test event_counts --test tasks"#
             ),
         )
-        .needs(&RUST_SRC),
+        .needs(&RUST_SRC)
+        .leaves(&["target/miri", "target/tsan"]),
     );
     steps
 }
@@ -229,9 +234,11 @@ cargo test -p uncontended-cli --test elsewhere &&
                 "{PORTABLE} -p uncontended-sys -p uncontended-atomic {WAITING} && {PORTABLE} -p uncontended --test c_library"
             ),
         ),
-        step("unc without an observer reads a trace", 12, LAPTOP),
+        step("unc without an observer reads a trace", 12, LAPTOP).leaves(&["target/portable"]),
         step("other systems and processors", 15, CHECKED).needs(&OTHER_TARGETS),
-        step("waits and rings on 32 bits", 12, format!("{I686_TESTS} {WAITING}")).needs(&I686),
+        step("waits and rings on 32 bits", 12, format!("{I686_TESTS} {WAITING}"))
+            .needs(&I686)
+            .leaves(&["target/other"]),
     ]
 }
 
@@ -256,7 +263,9 @@ emulated() { cargo "$1" --target aarch64-unknown-linux-gnu "${@:2}"; }
             10,
             "test -p uncontended-fence -p uncontended-wait --tests",
         ),
-        step("AArch64 under qemu: the ground truth", 20, ".ci/aarch64").needs(&AARCH64_PROGRAMS),
+        step("AArch64 under qemu: the ground truth", 20, ".ci/aarch64")
+            .needs(&AARCH64_PROGRAMS)
+            .leaves(&["target/aarch64-unknown-linux-gnu"]),
     ]
 }
 

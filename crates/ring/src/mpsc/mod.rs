@@ -29,8 +29,8 @@
 //!
 //! # Edges
 //! mpsc-publish: `Producer::publish` stores a slot's sequence -> `Consumer::is_published` loads it. Carries the value.
-//! mpsc-vacate: `Consumer::vacate` stores `head` -> `Producer::look` and `Producer::len` load it. Carries the end of the last
-//!     read, and the claims of what was read.
+//! mpsc-vacate: `Consumer::vacate` stores `head` -> `Producer::look` and `Producer::len` load it. Carries the end of
+//!     the last read, and the claims of what was read.
 //! mpsc-last: each producer's drop -> the last one's. Carries their claims.
 //!
 //! # Evidence
