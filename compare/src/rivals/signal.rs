@@ -191,7 +191,7 @@ impl Signal for OurSleepers {
     }
 
     fn wait_for(&self, value: u64) {
-        self.sleepers.sleep_until(|| (self.count.load(Acquire) >= value).then_some(()));
+        self.sleepers.sleep_until(|| self.count.load(Acquire) >= value);
     }
 }
 

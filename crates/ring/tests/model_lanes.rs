@@ -130,7 +130,7 @@ fn one_sleeps_for_two_rings() {
         second
     });
     assert_eq!(joint.sleep_until(|| other.pop().ok()), 5);
-    joint.sleep_until(|| (one.pop() == Err(PopError::Closed)).then_some(()));
+    joint.sleep_until(|| one.pop() == Err(PopError::Closed));
     drop(sender.join().unwrap());
 }
 

@@ -15,6 +15,8 @@ pub mod event_count;
 mod flagged;
 pub mod idle;
 mod parker;
+#[expect(unnameable_types, reason = "sealed")]
+mod ready;
 pub mod role;
 mod sleepers;
 mod spin;
@@ -27,6 +29,7 @@ pub use deadline::{Deadline, TimedOut};
 pub use event_count::{ClaimError, Closed, EventCount, Producer, WaitError, many, single};
 pub use flagged::LONGEST_SHARED_SLEEP;
 pub use parker::{Parker, Unparker};
+pub use ready::Ready;
 pub use sleepers::Sleepers;
 #[cfg(feature = "async")]
 pub use tasks::Ticket;

@@ -3,7 +3,8 @@
 //! # Contract
 //! A *publisher* makes a condition hold by a release store of its own, anywhere, then calls [`Sleepers::wake`]. A
 //! *waiter* passes a closure that checks the condition with acquire loads. No wakeup is lost: if a condition holds
-//! before a `wake`, its waiter returns. There may be any number of publishers, waiters and conditions.
+//! before a `wake`, its waiter returns. There may be any number of publishers, waiters and conditions. What a closure
+//! may return is in `ready`.
 //!
 //! While no thread sleeps, `wake` is a load and a branch, without an atomic read-modify-write or a fence. The waiter
 //! pays: before it sleeps it runs a heavy fence (a membarrier), which finds every publisher either before its store or
@@ -33,6 +34,7 @@
 
 use crate::deadline::{Deadline, TimedOut};
 use crate::flagged::{Flagged, Publishers};
+use crate::ready::Ready;
 use std::fmt;
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_atomic::Scope;
@@ -43,16 +45,36 @@ const CLEAR_AND_COUNT: u32 = 1;
 const COUNT: u32 = 2;
 const _: () = assert!(1 + CLEAR_AND_COUNT == COUNT, "I6");
 
-/// Threads that sleep until a condition holds.
+/// Threads that sleep until a condition holds: any condition, of any atomics of yours.
 ///
+/// # Contract
+/// - Who makes a condition hold stores that with [`Release`], then calls [`wake`](Sleepers::wake), always in this
+///   order. While no thread sleeps, `wake` is a load and a branch.
+/// - Who waits passes a closure that checks the condition with [`Acquire`]. It returns `bool`: `true` ends the wait;
+///   or an `Option`: `Some` ends the wait, and the wait returns what is in it ([`Ready`]). So `Some(false)` ends a
+///   wait, and `false` does not.
+/// - The closure is called by the waiting thread, at least once, and more often than threads are woken. It must not
+///   block, and must not give up after it lost a race: `None` and `false` mean that nothing is there.
+/// - If the condition holds before a `wake`, every wait for it returns: no wakeup is lost. There may be any number of
+///   conditions, and threads on both sides. A wake with nobody waiting is not remembered, and need not be.
+///
+/// [`Release`]: std::sync::atomic::Ordering::Release
+/// [`Acquire`]: std::sync::atomic::Ordering::Acquire
+///
+/// # Example
 /// ```
+/// use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::{Acquire, Release}};
 /// use uncontended_wait::Sleepers;
-/// use std::sync::atomic::{AtomicU64, Ordering::{Acquire, Release}};
-/// let (sleepers, cursor) = (Sleepers::new(), AtomicU64::new(0));
+///
+/// let sleepers = Sleepers::new();
+/// let (is_open, cursor) = (AtomicBool::new(false), AtomicU64::new(0));
 /// std::thread::scope(|threads| {
 ///     let reader = threads.spawn(|| {
+///         sleepers.sleep_until(|| is_open.load(Acquire));
 ///         sleepers.sleep_until(|| Some(cursor.load(Acquire)).filter(|&cursor| cursor > 0))
 ///     });
+///     is_open.store(true, Release);
+///     sleepers.wake();
 ///     cursor.store(3, Release);
 ///     sleepers.wake();
 ///     assert_eq!(reader.join().unwrap(), 3);
@@ -152,11 +174,11 @@ impl Sleepers {
         self.0.word.load(Relaxed) / COUNT
     }
 
-    /// Waits until `ready` returns a value, and returns it. `ready` is called at least once, and may be called more
-    /// often than threads are woken. It must not block, and must not give up after losing a race: `None` means that
-    /// nothing is there.
+    /// Waits until `ready` returns `true`, or `Some` value, which it then returns. `ready` is called at least once, and
+    /// may be called more often than threads are woken. It must not block, and must not give up after losing a race:
+    /// `false` and `None` mean that nothing is there. `Some(false)` is a value, and ends the wait.
     #[cfg_attr(unc_model, track_caller)]
-    pub fn sleep_until<R>(&self, mut ready: impl FnMut() -> Option<R>) -> R {
+    pub fn sleep_until<R: Ready>(&self, mut ready: impl FnMut() -> R) -> R::Value {
         loop {
             if let Ok(value) = self.sleep_until_deadline(&mut ready, Deadline::NEVER) {
                 return value;
@@ -168,35 +190,35 @@ impl Sleepers {
     /// `ready` is called once.
     ///
     /// # Errors
-    /// The deadline passed and `ready` still returned `None`.
+    /// The deadline passed and `ready` still returned `false` or `None`.
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
-    pub fn sleep_until_deadline<R>(
+    pub fn sleep_until_deadline<R: Ready>(
         &self,
-        ready: impl FnMut() -> Option<R>,
+        mut ready: impl FnMut() -> R,
         deadline: Deadline,
-    ) -> Result<R, TimedOut> {
-        self.0.sleep_until_deadline(ready, deadline, Publishers::Elsewhere)
+    ) -> Result<R::Value, TimedOut> {
+        self.0.sleep_until_deadline(|| ready().found(), deadline, Publishers::Elsewhere)
     }
 
-    /// A future that resolves once `ready` returns a value. Deadlines are left to the executor. The future may be
-    /// dropped at any time.
+    /// [`sleep_until`](Sleepers::sleep_until) as a future. Deadlines are left to the executor. The future may be dropped
+    /// at any time.
     #[cfg(feature = "async")]
-    pub fn until<R>(&self, ready: impl FnMut() -> Option<R>) -> impl Future<Output = R> {
-        crate::tasks::until(&self.0, Publishers::Elsewhere, ready)
+    pub fn until<R: Ready>(&self, mut ready: impl FnMut() -> R) -> impl Future<Output = R::Value> {
+        crate::tasks::until(&self.0, Publishers::Elsewhere, move || ready().found())
     }
 
-    /// The same for a future or stream of your own that is polled more than once: returns what `ready` returns, or
-    /// registers the task for the next wakeup. `ticket` belongs to these sleepers until it is ready or
-    /// [given up](Sleepers::give_up).
+    /// The same for a future or stream of your own that is polled more than once: is ready once `ready` returns `true`
+    /// or `Some` value, or registers the task for the next wakeup. `ticket` belongs to these sleepers until it is ready
+    /// or [given up](Sleepers::give_up).
     #[cfg(feature = "async")]
-    pub fn poll_until<R>(
+    pub fn poll_until<R: Ready>(
         &self,
         ticket: &mut crate::Ticket,
         context: &mut std::task::Context<'_>,
-        ready: impl FnMut() -> Option<R>,
-    ) -> std::task::Poll<R> {
-        crate::tasks::poll(&self.0, Publishers::Elsewhere, ticket, context, ready)
+        mut ready: impl FnMut() -> R,
+    ) -> std::task::Poll<R::Value> {
+        crate::tasks::poll(&self.0, Publishers::Elsewhere, ticket, context, || ready().found())
     }
 
     /// Ends the wait of a task that is no longer interested. A ticket that is dropped instead may take a wakeup along
@@ -268,15 +290,14 @@ mod tests {
         let (sleepers, is_over) = (Sleepers::shared(), AtomicBool::new(false));
         let _ = sleepers.attach();
         std::thread::scope(|threads| {
-            threads.spawn(|| sleepers.sleep_until(|| is_over.load(Relaxed).then_some(())));
+            threads.spawn(|| sleepers.sleep_until(|| is_over.load(Relaxed)));
             die_between(&sleepers, &is_over);
         });
         // Within one process no holder dies alone and sleeps are unbounded, so only a successor's wakeup ends this
         // one.
         let (sleepers, is_over) = (Sleepers::new(), AtomicBool::new(false));
         std::thread::scope(|threads| {
-            let sleeper =
-                threads.spawn(|| sleepers.sleep_until(|| is_over.load(Relaxed).then_some(())));
+            let sleeper = threads.spawn(|| sleepers.sleep_until(|| is_over.load(Relaxed)));
             die_between(&sleepers, &is_over);
             while !sleeper.is_finished() {
                 sleepers.wake_after_a_death();

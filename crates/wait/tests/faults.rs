@@ -24,7 +24,7 @@ fn by_sleepers(turns: u64, each: impl Fn() + Sync) {
     let take = |mine: u64| {
         each();
         for wanted in (mine..turns).step_by(2) {
-            sleepers.sleep_until(|| (turn.load(Acquire) == wanted).then_some(()));
+            sleepers.sleep_until(|| turn.load(Acquire) == wanted);
             turn.store(wanted + 1, Release);
             sleepers.wake();
         }

@@ -76,7 +76,7 @@ fn a_leaked_future_takes_no_wake_up_from_later_waiters_at_its_address() {
     forget(leaked);
     *place = Sleepers::new();
     let ready = AtomicU32::new(0);
-    let mut future = place.until(|| (ready.load(SeqCst) == 1).then_some(()));
+    let mut future = place.until(|| ready.load(SeqCst) == 1);
     assert!(poll(&mut future, &here).is_pending());
     ready.store(1, SeqCst);
     place.wake_one();

@@ -39,7 +39,7 @@ fn one_publisher_and_one_waiter() {
     let post = letterbox();
     let theirs = Arc::clone(&post);
     let waiter = spawn(move || {
-        theirs.sleepers.sleep_until(|| (theirs.full.load(Acquire) == 2).then_some(()));
+        theirs.sleepers.sleep_until(|| theirs.full.load(Acquire) == 2);
         // SAFETY: `full` is 2 (see `Box2`).
         theirs.letter.with(|letter| unsafe { *letter })
     });
@@ -58,7 +58,7 @@ fn two_publishers_and_one_waiter() {
     let theirs = Arc::clone(&shared);
     let waiter = spawn(move || {
         let come = || theirs.1.load(Acquire) + theirs.2.load(Acquire) == 2;
-        theirs.0.sleep_until(|| come().then_some(()));
+        theirs.0.sleep_until(come);
     });
     let theirs = Arc::clone(&shared);
     let other = spawn(move || {
@@ -76,7 +76,7 @@ fn one_publisher_and_two_waiters() {
     let shared = Arc::new((Sleepers::new(), AtomicU32::new(0)));
     let theirs = Arc::clone(&shared);
     let waiters = spawn_symmetric(2, move || {
-        theirs.0.sleep_until(|| (theirs.1.load(Acquire) == 1).then_some(()));
+        theirs.0.sleep_until(|| theirs.1.load(Acquire) == 1);
     });
     shared.1.store(1, Release);
     shared.0.wake();
@@ -104,7 +104,7 @@ fn one_wake_and_an_end() {
     let shared = Arc::new((Sleepers::new(), AtomicU32::new(0)));
     let theirs = Arc::clone(&shared);
     let waiters = spawn_symmetric(2, move || {
-        theirs.0.sleep_until(|| (theirs.1.load(Acquire) == 1).then_some(()));
+        theirs.0.sleep_until(|| theirs.1.load(Acquire) == 1);
     });
     let theirs = Arc::clone(&shared);
     let other = spawn(move || theirs.0.wake_one());
@@ -119,7 +119,7 @@ fn two_waiters_for_different_events() {
     let shared = Arc::new((Sleepers::new(), AtomicU32::new(0)));
     let waiters = [1, 2].map(|wanted| {
         let shared = Arc::clone(&shared);
-        spawn(move || shared.0.sleep_until(|| (shared.1.load(Acquire) >= wanted).then_some(())))
+        spawn(move || shared.0.sleep_until(|| shared.1.load(Acquire) >= wanted))
     });
     for event in [1, 2] {
         shared.1.store(event, Release);
@@ -135,7 +135,7 @@ fn a_deadline() {
     let shared = Arc::new((Sleepers::new(), AtomicU32::new(0)));
     let theirs = Arc::clone(&shared);
     let waiter = spawn(move || {
-        let ready = || (theirs.1.load(Acquire) == 1).then_some(());
+        let ready = || theirs.1.load(Acquire) == 1;
         theirs.0.sleep_until_deadline(ready, Deadline::at_ns(2)).is_ok()
     });
     shared.1.store(1, Release);

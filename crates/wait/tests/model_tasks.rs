@@ -40,7 +40,7 @@ fn one_publisher_and_one_task() {
     let post = Arc::new(Letterbox { sleepers, full, letter });
     let theirs = Arc::clone(&post);
     let task = spawn(move || {
-        block_on(theirs.sleepers.until(|| (theirs.full.load(Acquire) == 2).then_some(())));
+        block_on(theirs.sleepers.until(|| theirs.full.load(Acquire) == 2));
         // SAFETY: `full` is 2 (see `Letterbox`).
         theirs.letter.with(|letter| unsafe { *letter })
     });

@@ -157,7 +157,7 @@ fn is_lost_within(time: Duration) -> bool {
                             ready.store(true, Release);
                             sleepers.wake();
                         });
-                        let look = || ready.load(Acquire).then_some(());
+                        let look = || ready.load(Acquire);
                         let soon = Deadline::after(Duration::from_secs(2));
                         let began = std::time::Instant::now();
                         let _ = sleepers.sleep_until_deadline(look, soon);

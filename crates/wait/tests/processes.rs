@@ -46,7 +46,7 @@ fn child(shared: &Shared, is_forbidden: bool) -> bool {
         let _ = shared.count.attach();
     }
     for wanted in (1..TURNS).step_by(2) {
-        shared.sleepers.sleep_until(|| (shared.turn.load(Acquire) == wanted).then_some(()));
+        shared.sleepers.sleep_until(|| shared.turn.load(Acquire) == wanted);
         shared.turn.store(wanted + 1, Release);
         shared.sleepers.wake();
     }
@@ -72,7 +72,7 @@ fn hand_over(is_forbidden: bool) -> u64 {
         unsafe { libc::_exit(status) };
     }
     for wanted in (0..TURNS).step_by(2) {
-        shared.sleepers.sleep_until(|| (shared.turn.load(Acquire) == wanted).then_some(()));
+        shared.sleepers.sleep_until(|| shared.turn.load(Acquire) == wanted);
         shared.turn.store(wanted + 1, Release);
         shared.sleepers.wake();
     }

@@ -33,7 +33,7 @@ fn by_sleepers(turns: u64) {
     let (sleepers, turn) = (Sleepers::new(), AtomicU64::new(0));
     let take = |mine: u64| {
         for wanted in (mine..turns).step_by(2) {
-            sleepers.sleep_until(|| (turn.load(Acquire) == wanted).then_some(()));
+            sleepers.sleep_until(|| turn.load(Acquire) == wanted);
             turn.store(wanted + 1, Release);
             sleepers.wake();
         }
@@ -131,7 +131,7 @@ fn forbidden_to_one_side_only() {
                         println!("both sides may");
                     }
                     for wanted in (mine..turns).step_by(2) {
-                        sleepers.sleep_until(|| (turn.load(Acquire) == wanted).then_some(()));
+                        sleepers.sleep_until(|| turn.load(Acquire) == wanted);
                         turn.store(wanted + 1, Release);
                         sleepers.wake();
                     }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A user's own atomics.
 
-use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::time::Duration;
 use uncontended_wait::{Deadline, Sleepers, TimedOut};
 
@@ -15,7 +15,7 @@ fn two_threads_take_turns_and_no_turn_is_lost() {
     let take = |mine: u64| {
         for round in 0..HAND_OFFS {
             let wanted = 2 * round + mine;
-            sleepers.sleep_until(|| (turn.load(Acquire) == wanted).then_some(()));
+            sleepers.sleep_until(|| turn.load(Acquire) == wanted);
             turn.store(wanted + 1, Release);
             sleepers.wake();
         }
@@ -113,7 +113,7 @@ fn sleepers_between_processes_serve_within_one_as_well() {
     std::thread::scope(|threads| {
         threads.spawn(|| {
             for wanted in 1..=HAND_OFFS / 20 {
-                sleepers.sleep_until(|| (cursor.load(Acquire) >= wanted).then_some(()));
+                sleepers.sleep_until(|| cursor.load(Acquire) >= wanted);
             }
         });
         for _ in 0..HAND_OFFS / 20 {
@@ -121,4 +121,41 @@ fn sleepers_between_processes_serve_within_one_as_well() {
             sleepers.wake();
         }
     });
+}
+
+/// Whoever writes a plain `bool` waits for it; an `Option` is looked at no further.
+#[test]
+fn a_bool_ends_a_wait_once_it_is_true_and_some_false_ends_it_at_once() {
+    let (sleepers, is_set) = (Sleepers::new(), AtomicBool::new(false));
+    let past = Deadline::at_ns(1);
+    assert_eq!(sleepers.sleep_until_deadline(|| is_set.load(Acquire), past), Err(TimedOut));
+    assert_eq!(sleepers.sleep_until_deadline(|| Some(is_set.load(Acquire)), past), Ok(false));
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            sleepers.sleep_until(|| is_set.load(Acquire));
+            assert!(is_set.load(Relaxed), "it waited");
+        });
+        std::thread::yield_now();
+        is_set.store(true, Release);
+        sleepers.wake();
+    });
+    assert_eq!(sleepers.sleep_until_deadline(|| is_set.load(Acquire), past), Ok(()));
+}
+
+/// Closures that say `Option` only by `?`, by a branch or by what becomes of the value.
+#[test]
+fn what_a_closure_finds_is_inferred() {
+    let (sleepers, mut left) = (Sleepers::new(), vec!["3", "word", "1"]);
+    let all: Vec<u8> = sleepers.sleep_until(|| Some("12".bytes().collect()));
+    assert_eq!(all, *b"12");
+    let number: u32 = sleepers.sleep_until(|| left.pop()?.parse().ok());
+    assert_eq!(number, 1);
+    let number: u32 = sleepers.sleep_until(|| match left.pop() {
+        Some(word) if word.len() > 1 => None,
+        word => Some(word.map_or_else(Default::default, |word| word.parse().unwrap())),
+    });
+    assert_eq!((number, left.len()), (3, 0));
+    let into = sleepers.sleep_until_deadline(|| Some(1_u8.into()), Deadline::NEVER);
+    assert_eq!(into, Ok(1_u64));
+    assert_eq!(sleepers.sleep_until(|| Some(None::<u8>)), None);
 }

@@ -185,3 +185,22 @@ fn a_waker_that_panics_costs_no_other_task_its_wake_up() {
     assert_eq!(wakers.map(|waker| waker.1.load(Relaxed)), [1; 4]);
     assert!(!sleepers.has_waiters());
 }
+
+#[test]
+fn a_task_waits_for_a_bool_as_a_thread_does() {
+    let (sleepers, is_set) = (Sleepers::new(), AtomicU64::new(0));
+    let mut ticket = uncontended_wait::Ticket::default();
+    let mut context = Context::from_waker(Waker::noop());
+    let mut poll = || sleepers.poll_until(&mut ticket, &mut context, || is_set.load(Acquire) == 1);
+    assert_eq!(poll(), Poll::Pending);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            block_on(sleepers.until(|| is_set.load(Acquire) == 1));
+            assert_eq!(is_set.load(Relaxed), 1, "it waited");
+        });
+        is_set.store(1, Release);
+        sleepers.wake();
+    });
+    assert_eq!(poll(), Poll::Ready(()));
+    assert!(!block_on(sleepers.until(|| Some(false))), "`Some` ends a wait, whatever is in it");
+}

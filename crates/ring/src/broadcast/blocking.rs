@@ -104,7 +104,7 @@ impl<T> Producer<T, Sleepers> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_room(&mut self, count: usize, deadline: Deadline) {
-        let look = |side: &mut Self| (side.find(count) != Err(ClaimError::Full)).then_some(());
+        let look = |side: &mut Self| side.find(count) != Err(ClaimError::Full);
         // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `broadcast`).
         let _ = unsafe { sleep(self, |side| &side.ring.room, look, deadline) };
     }
@@ -136,7 +136,7 @@ impl<T> Consumer<T, Sleepers> {
     /// Like [`read_wait`](Self::read_wait), for a task.
     #[cfg(feature = "async")]
     pub async fn read_async(&mut self, most: usize) -> Option<Batch<'_, T, Sleepers>> {
-        let look = move |side: &mut Self| (side.find(most) != Err(PopError::Empty)).then_some(());
+        let look = move |side: &mut Self| side.find(most) != Err(PopError::Empty);
         // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `broadcast`).
         unsafe { wait(self, |side| side.ring.notifier(side.stage()), look) }.await;
         self.read(most).ok()
@@ -146,7 +146,7 @@ impl<T> Consumer<T, Sleepers> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_values(&mut self, most: usize, deadline: Deadline) {
-        let look = |side: &mut Self| (side.find(most) != Err(PopError::Empty)).then_some(());
+        let look = |side: &mut Self| side.find(most) != Err(PopError::Empty);
         // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `broadcast`).
         let _ = unsafe { sleep(self, |side| side.ring.notifier(side.stage()), look, deadline) };
     }

@@ -157,7 +157,7 @@ impl<T, N: Sleeping + Clone> Consumer<T, N> {
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_values(&mut self, deadline: Deadline) {
         let values = self.values.clone();
-        let look = || (self.find() != Err(PopError::Empty)).then_some(());
+        let look = || self.find() != Err(PopError::Empty);
         // If the deadline passed, the caller's next try returns the reason.
         let _ = values.sleepers().sleep_until_deadline(look, deadline);
     }

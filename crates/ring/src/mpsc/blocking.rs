@@ -94,7 +94,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_room(&mut self, count: u64, deadline: Deadline) {
-        let look = |side: &mut Self| side.has_room(count).then_some(());
+        let look = |side: &mut Self| side.has_room(count);
         // If the deadline passed, the caller's next try returns the reason.
         // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `mpsc`).
         let _ = unsafe {
@@ -137,7 +137,7 @@ impl<T, N: Sleeping> Consumer<T, N> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_values(&mut self, deadline: Deadline) {
-        let look = |side: &mut Self| side.has_values().then_some(());
+        let look = |side: &mut Self| side.has_values();
         // If the deadline passed, the caller's next try returns the reason.
         // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `mpsc`).
         let _ = unsafe { sleep(self, |side| side.ring.values.sleepers(), look, deadline) };

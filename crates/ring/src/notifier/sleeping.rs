@@ -7,7 +7,7 @@ use super::{Notifier, sealed};
 use std::ops::Deref;
 use std::ptr::NonNull;
 use uncontended_atomic::Arc;
-use uncontended_wait::{Deadline, Sleepers, TimedOut};
+use uncontended_wait::{Deadline, Ready, Sleepers, TimedOut};
 
 /// A notifier of sides that sleep.
 pub trait Sleeping: Notifier {
@@ -25,18 +25,18 @@ pub(crate) unsafe fn kept<'s>(sleepers: &Sleepers) -> &'s Sleepers {
     unsafe { NonNull::from(sleepers).as_ref() }
 }
 
-/// Sleeps on a notifier of `side`'s ring until `look` returns a value or `deadline` passes. `look` needs `side`
+/// Sleeps on a notifier of `side`'s ring until `look` finds something or `deadline` passes. `look` needs `side`
 /// mutably, so the notifier cannot be borrowed from it.
 ///
 /// # Safety
 /// The notifier lies in the ring that the side keeps (I1), and `look` does not replace `side` by another one.
 #[cfg_attr(unc_model, track_caller)]
-pub(crate) unsafe fn sleep<S, R>(
+pub(crate) unsafe fn sleep<S, R: Ready>(
     side: &mut S,
     notifier: impl FnOnce(&S) -> &Sleepers,
-    mut look: impl FnMut(&mut S) -> Option<R>,
+    mut look: impl FnMut(&mut S) -> R,
     deadline: Deadline,
-) -> Result<R, TimedOut> {
+) -> Result<R::Value, TimedOut> {
     // SAFETY: the side keeps the ring for the whole call, and only the side's own fields change meanwhile (I1).
     let notifier = unsafe { kept(notifier(side)) };
     notifier.sleep_until_deadline(|| look(side), deadline)
@@ -47,11 +47,11 @@ pub(crate) unsafe fn sleep<S, R>(
 /// # Safety
 /// As for [`sleep`].
 #[cfg(feature = "async")]
-pub(crate) unsafe fn wait<'s, S, R>(
+pub(crate) unsafe fn wait<'s, S, R: Ready>(
     side: &'s mut S,
     notifier: impl FnOnce(&S) -> &Sleepers,
-    mut look: impl FnMut(&mut S) -> Option<R> + 's,
-) -> impl Future<Output = R> {
+    mut look: impl FnMut(&mut S) -> R + 's,
+) -> impl Future<Output = R::Value> {
     // SAFETY: the future has the side, which keeps the ring, and only the side's own fields change meanwhile (I1).
     let notifier: &'s Sleepers = unsafe { kept(notifier(side)) };
     notifier.until(move || look(side))

@@ -130,7 +130,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// The consumer has gone.
     #[cfg(feature = "async")]
     pub async fn claim_up_to_async(&mut self, most: usize) -> Result<Claim<'_, T, N>, ClaimError> {
-        let look = |side: &mut Self| side.has_room(1).then_some(());
+        let look = |side: &mut Self| side.has_room(1);
         // SAFETY: the notifier lies in the control block, which the keeper keeps (I4 of `spsc`).
         unsafe { wait(self, |side| side.control().room.sleepers(), look) }.await;
         self.claim_up_to(most)
@@ -175,7 +175,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_room(&mut self, count: u64, deadline: Deadline) {
-        let look = |side: &mut Self| side.has_room(count).then_some(());
+        let look = |side: &mut Self| side.has_room(count);
         // If the deadline passed, the caller's next try returns the reason.
         // SAFETY: the notifier lies in the control block, which the keeper keeps (I4 of `spsc`).
         let _ = unsafe { sleep(self, |side| side.control().room.sleepers(), look, deadline) };
@@ -252,7 +252,7 @@ impl<T, N: Sleeping> Consumer<T, N> {
     /// Like [`read_wait`](Self::read_wait), for a task.
     #[cfg(feature = "async")]
     pub async fn read_async(&mut self, most: usize) -> Option<Batch<'_, T, N>> {
-        let look = |side: &mut Self| side.has_values().then_some(());
+        let look = |side: &mut Self| side.has_values();
         // SAFETY: the notifier lies in the control block, which the keeper keeps (I4 of `spsc`).
         unsafe { wait(self, |side| side.control().values.sleepers(), look) }.await;
         self.read(most).ok()
@@ -262,7 +262,7 @@ impl<T, N: Sleeping> Consumer<T, N> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_values(&mut self, deadline: Deadline) {
-        let look = |side: &mut Self| side.has_values().then_some(());
+        let look = |side: &mut Self| side.has_values();
         // If the deadline passed, the caller's next try returns the reason.
         // SAFETY: the notifier lies in the control block, which the keeper keeps (I4 of `spsc`).
         let _ = unsafe { sleep(self, |side| side.control().values.sleepers(), look, deadline) };

@@ -192,7 +192,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_room(&self, deadline: Deadline) {
         let entry = self.entry();
-        let look = || entry.has_room().then_some(());
+        let look = || entry.has_room();
         // If the deadline passed, the caller's next try returns the reason.
         let _ = entry.lane().room.sleepers().sleep_until_deadline(look, deadline);
     }
