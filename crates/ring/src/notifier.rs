@@ -6,7 +6,8 @@
 //! so a woken thread finds the change. The notifier itself checks whether anyone sleeps. The trait is sealed, because
 //! the cost of a notification is part of each ring's contract.
 //!
-//! A side waits on a notifier of its own ring by `sleep` alone; for several rings at once, on their [`Joint`].
+//! A side waits on a notifier of its own ring by `sleep` alone; for several rings at once, on their [`Joint`]. A ring
+//! made by `blocking_at` has the joint in place of the notifier of its consumers.
 
 #[cfg(feature = "std")]
 mod sleeping;
@@ -34,6 +35,10 @@ pub trait Notifier: sealed::Sealed + Default + Send + Sync + 'static {
     /// Wakes up to `count` waiters, longest sleepers first, for `count` interchangeable items: each waiter needs one
     /// of them, and looks for it once awake.
     fn notify_for(&self, count: usize);
+
+    /// Like [`notify_for`](Notifier::notify_for), for items that the consumers of one ring share. Where a waiter may
+    /// wait for something else, the items could miss those that need them: then it wakes all.
+    fn notify_sharers(&self, count: usize);
 }
 
 /// A notifier and, on the same cache line (which a notification reads anyway), whether all its waiters have gone.
@@ -91,4 +96,7 @@ impl Notifier for Silent {
 
     #[inline(always)]
     fn notify_for(&self, _: usize) {}
+
+    #[inline(always)]
+    fn notify_sharers(&self, _: usize) {}
 }

@@ -9,7 +9,8 @@ use exploring::{begins, holds, holds_in_three_rounds};
 use std::sync::atomic::Ordering::Relaxed;
 use uncontended_model::real::{Arc, AtomicU32, spawn, spin_loop};
 use uncontended_ring::broadcast::{Consumer, Plan, Producer};
-use uncontended_ring::{PopError, PushError};
+use uncontended_ring::notifier::Joint;
+use uncontended_ring::{PopError, PushError, spsc};
 use uncontended_wait::Sleepers;
 
 fn feed(mut producer: Producer<u32>, count: u32) {
@@ -368,4 +369,27 @@ fn a_consumer_sleeps_for_one_before_it() {
 #[test]
 fn a_sleeping_producer_learns_that_all_have_gone() {
     holds(no_side_sleeps_for_one_that_has_gone);
+}
+
+/// A thread that sleeps for a member of a group and for another ring: the end of the other wakes it, then a value. What
+/// comes last has to wake it by itself.
+fn a_joint_of_two_rings() {
+    let joint = Joint::new();
+    let plan = Plan::new(1).group("g", 1, &[]);
+    let (mut producer, mut consumers) = plan.blocking_at(&joint).unwrap();
+    let (orders, mut control) = spsc::blocking_at::<u32>(1, &joint).unwrap();
+    let mut member = consumers.take("g").unwrap();
+    let sender = spawn(move || {
+        drop(orders);
+        producer.push(1).unwrap();
+        producer
+    });
+    joint.sleep_until(|| control.pop() == Err(PopError::Closed));
+    joint.sleep_until(|| member.read(1).is_ok());
+    drop(sender.join().unwrap());
+}
+
+#[test]
+fn a_value_wakes_a_member_that_sleeps_for_two_rings() {
+    holds(a_joint_of_two_rings);
 }

@@ -8,8 +8,8 @@ mod exploring;
 use exploring::{begins, holds};
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::lanes::group::{self, Consumer};
-use uncontended_ring::notifier::Notifier;
-use uncontended_ring::{PopError, PushError};
+use uncontended_ring::notifier::{Joint, Notifier};
+use uncontended_ring::{PopError, PushError, spsc};
 
 /// All values, to the end.
 fn drain<N: Notifier>(mut consumer: Consumer<u32, N>) -> Vec<u32> {
@@ -379,4 +379,22 @@ fn each_lanes_producer_learns_that_all_consumers_have_gone() {
 #[test]
 fn a_producer_learns_that_all_consumers_have_gone() {
     holds(no_side_sleeps_for_those_that_have_gone);
+}
+
+/// Two threads sleep on one joint, one for another ring: a value of the group wakes the one that takes it.
+fn a_joint_of_two() {
+    let joint = Joint::new();
+    let (mut producer, mut consumer) = group::blocking_at(1, 1, &joint).unwrap();
+    let (mut orders, mut control) = spsc::blocking_at(1, &joint).unwrap();
+    let other = spawn(move || joint.sleep_until(|| control.pop().ok()));
+    let taker = spawn(move || consumer.pop_wait());
+    producer.push(1).unwrap();
+    assert_eq!(taker.join().unwrap(), Some(1));
+    orders.push(2).unwrap();
+    assert_eq!(other.join().unwrap(), 2);
+}
+
+#[test]
+fn a_value_wakes_the_consumer_among_those_that_sleep_on_a_joint() {
+    begins("a_value_wakes_the_consumer_among_those_that_sleep_on_a_joint", a_joint_of_two);
 }

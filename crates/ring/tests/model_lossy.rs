@@ -8,6 +8,8 @@ mod exploring;
 use exploring::{holds, holds_in_three_rounds};
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::lossy::{self, ObserveError, Observer};
+use uncontended_ring::notifier::Joint;
+use uncontended_ring::{PopError, spsc};
 
 /// What an observer has yet to see of values of two words, each of which is its own number.
 struct Observed {
@@ -97,4 +99,45 @@ fn an_observer_sleeps_for_the_end() {
 #[test]
 fn an_observer_sleeps_for_a_value() {
     holds(wake_for_one);
+}
+
+/// One thread sleeps for a lossy ring and for another one: the end of the other wakes it, then a value. What comes last
+/// has to wake it by itself.
+fn a_joint_for_a_value() {
+    let joint = Joint::new();
+    let (mut ticks, mut observer) = lossy::blocking_at::<u64>(1, &joint).unwrap();
+    let (orders, mut control) = spsc::blocking_at::<u64>(1, &joint).unwrap();
+    let sender = spawn(move || {
+        drop(orders);
+        ticks.push(1);
+        ticks
+    });
+    joint.sleep_until(|| control.pop() == Err(PopError::Closed));
+    assert_eq!(joint.sleep_until(|| observer.read().ok()), 1);
+    sender.join().unwrap();
+}
+
+/// The same: a value of the other ring wakes it, then the end of the lossy one.
+fn a_joint_for_the_end() {
+    let joint = Joint::new();
+    let (ticks, mut observer) = lossy::blocking_at::<u64>(1, &joint).unwrap();
+    let (mut orders, mut control) = spsc::blocking_at(1, &joint).unwrap();
+    let sender = spawn(move || {
+        orders.push(5).unwrap();
+        drop(ticks);
+        orders
+    });
+    assert_eq!(joint.sleep_until(|| control.pop().ok()), 5);
+    joint.sleep_until(|| observer.read() == Err(ObserveError::Closed));
+    drop(sender.join().unwrap());
+}
+
+#[test]
+fn a_value_wakes_a_thread_that_sleeps_for_two_rings() {
+    holds(a_joint_for_a_value);
+}
+
+#[test]
+fn the_end_wakes_a_thread_that_sleeps_for_two_rings() {
+    holds(a_joint_for_the_end);
 }

@@ -1,23 +1,25 @@
 //! Market data for several readers: a book that must see every tick, a risk check that must not run ahead of the book,
-//! and a display that may miss most ticks but must not slow the others down.
+//! and a display that may miss most ticks but must not slow the others down. An operator tells it what to show.
 //!
 //!     cargo run --release -p uncontended --example market_data [TICKS]
 //!
 //! When its ring is full, the feed waits for the book and the risk check; all of them sleep when there is nothing to
-//! do. The display observes a lossy ring that the book writes. At the end every tick is accounted for: seen, or counted
-//! as lost.
+//! do. The display observes a lossy ring that the book writes, and takes commands from a queue: it sleeps for both on
+//! one joint. At the end every tick is accounted for: seen, or counted as lost.
 
 use std::error::Error;
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
-use uncontended::ring::Plain;
 use uncontended::ring::broadcast::{Consumer, Plan, Producer};
 use uncontended::ring::lossy::{self, ObserveError};
+use uncontended::ring::notifier::Joint;
+use uncontended::ring::{Plain, PopError, spsc};
 use uncontended::wait::Sleepers;
 
 const INSTRUMENTS: usize = 16;
 const CAPACITY: usize = 1024;
+const COMMANDS: u64 = 10;
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -50,7 +52,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ticks = std::env::args().nth(1).map_or(Ok(2_000_000), |ticks| ticks.parse())?;
     let plan = Plan::new(CAPACITY).consumer("book", &[]).consumer("risk", &["book"]);
     let (producer, mut consumers) = plan.blocking()?;
-    let (display, mut observer) = lossy::blocking(CAPACITY)?;
+    let joint = Joint::new();
+    let (display, observer) = lossy::blocking_at(CAPACITY, &joint)?;
+    let (operator, control) = spsc::blocking_at(4, &joint)?;
     let mut take = |stage| consumers.take(stage).expect("it is in the plan");
     let (book_side, risk_side) = (take("book"), take("risk"));
     let book = Mutex::new(Book::default());
@@ -59,11 +63,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         let feed = threads.spawn(move || feed(producer, ticks));
         threads.spawn(|| keep_book(book_side, &book, display));
         let risk = threads.spawn(|| check_risk(risk_side, &book));
-        let seen = watch(&mut observer);
+        threads.spawn(move || operate(operator));
+        let watched = Display { joint, control, observer }.watch();
         let lag = feed.join().expect("the feed does not panic");
         let checked = risk.join().expect("the risk check does not panic");
         let seconds = begun.elapsed().as_secs_f64();
-        assert_eq!((checked, seen + observer.lost()), (ticks, ticks));
+        let Watched { seen, missed, commands, shown } = watched;
+        assert_eq!((checked, seen + missed, commands), (ticks, ticks, COMMANDS));
         println!(
             "{ticks} ticks in {:.0} ms: {:.1} million a second",
             seconds * 1e3,
@@ -72,7 +78,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!(
             "book and risk check saw all, the risk check never before the book; behind by {lag} at most"
         );
-        println!("the display saw {seen} and missed {}: all accounted for", observer.lost());
+        println!("the display saw {seen} and missed {missed}: all accounted for");
+        println!("it was told {commands} times what to show, and showed instrument {shown} last");
     });
     Ok(())
 }
@@ -93,7 +100,7 @@ fn feed(mut producer: Producer<Tick, Sleepers>, ticks: u64) -> usize {
 fn keep_book(
     mut side: Consumer<Tick, Sleepers>,
     book: &Mutex<Book>,
-    mut display: lossy::Producer<Tick, Sleepers>,
+    mut display: lossy::Producer<Tick, Joint>,
 ) {
     while let Some(batch) = side.read_wait(usize::MAX) {
         let mut entered = book.lock().expect("no thread panics with the book");
@@ -120,21 +127,77 @@ fn check_risk(mut side: Consumer<Tick, Sleepers>, book: &Mutex<Book>) -> u64 {
     checked
 }
 
-/// Draws slowly, and returns the number of ticks it saw.
-fn watch(observer: &mut lossy::Observer<Tick, Sleepers>) -> u64 {
-    let mut seen = 0;
-    loop {
-        match observer.read_wait() {
-            Ok(tick) => {
-                assert_eq!(tick.price, Tick::new(tick.number).price, "nothing is torn");
-                seen += 1;
-                if seen % 1_000 == 0 {
-                    thread::sleep(Duration::from_millis(1));
-                    observer.skip_to_newest(); // The next frame shows prices of now.
+/// Tells the display which instruments to show, one after another.
+fn operate(mut operator: spsc::Producer<u32, Joint>) {
+    for command in 0..COMMANDS {
+        operator.push_wait(command as u32 % INSTRUMENTS as u32).expect("the display lives");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Draws ticks slowly, and obeys commands at once.
+struct Display {
+    joint: Joint,
+    control: spsc::Consumer<u32, Joint>,
+    observer: lossy::Observer<Tick, Joint>,
+}
+
+/// What the display has done.
+#[derive(Default)]
+struct Watched {
+    seen: u64,
+    missed: u64,
+    commands: u64,
+    shown: u32,
+}
+
+/// What the display does next.
+enum Next {
+    Show(u32),
+    Draw(Tick),
+    /// Ticks were lost; the observer counts them.
+    GoOn,
+    End,
+}
+
+impl Display {
+    fn watch(mut self) -> Watched {
+        let mut watched = Watched::default();
+        loop {
+            let (control, observer) = (&mut self.control, &mut self.observer);
+            match self.joint.sleep_until(|| next(control, observer)) {
+                Next::Show(instrument) => {
+                    watched.commands += 1;
+                    watched.shown = instrument;
                 }
+                Next::Draw(tick) => {
+                    assert_eq!(tick.price, Tick::new(tick.number).price, "nothing is torn");
+                    watched.seen += 1;
+                    if watched.seen % 1_000 == 0 {
+                        thread::sleep(Duration::from_millis(1));
+                        observer.skip_to_newest(); // The next frame shows prices of now.
+                    }
+                }
+                Next::GoOn => {}
+                Next::End => return Watched { missed: self.observer.lost(), ..watched },
             }
-            Err(ObserveError::Lost(_)) => {}
-            Err(_) => return seen,
         }
+    }
+}
+
+/// Looks at both rings, commands first. `None`: there is nothing in either, and more may come.
+fn next(
+    control: &mut spsc::Consumer<u32, Joint>,
+    observer: &mut lossy::Observer<Tick, Joint>,
+) -> Option<Next> {
+    let command = control.pop();
+    if let Ok(instrument) = command {
+        return Some(Next::Show(instrument));
+    }
+    match observer.read() {
+        Ok(tick) => Some(Next::Draw(tick)),
+        Err(ObserveError::Lost(_)) => Some(Next::GoOn),
+        Err(ObserveError::Closed) if command == Err(PopError::Closed) => Some(Next::End),
+        Err(_) => None,
     }
 }

@@ -47,6 +47,7 @@ fn all_ticks_are_accounted_for() {
     let Some(output) = run("market_data", &["20000"], b"") else { return };
     let said = text(&output);
     assert!(said.contains("all accounted for"), "{said}");
+    assert!(said.contains("told 10 times what to show, and showed instrument 9 last"), "{said}");
 }
 
 #[test]

@@ -45,18 +45,18 @@ const CLEAR_AND_COUNT: u32 = 1;
 const COUNT: u32 = 2;
 const _: () = assert!(1 + CLEAR_AND_COUNT == COUNT, "I6");
 
-/// Threads that sleep until a condition holds: any condition, of any atomics of yours.
+/// Threads that sleep until a condition holds: any condition, of any atomics.
 ///
 /// # Contract
-/// - Who makes a condition hold stores that with [`Release`], then calls [`wake`](Sleepers::wake), always in this
-///   order. While no thread sleeps, `wake` is a load and a branch.
-/// - Who waits passes a closure that checks the condition with [`Acquire`]. It returns `bool`: `true` ends the wait;
-///   or an `Option`: `Some` ends the wait, and the wait returns what is in it ([`Ready`]). So `Some(false)` ends a
+/// - A publisher makes a condition hold by a [`Release`] store, then calls [`wake`](Sleepers::wake), in this order.
+///   While no thread sleeps, `wake` is a load and a branch.
+/// - A waiter passes a closure that checks the condition by [`Acquire`] loads. It returns `bool`, and `true` ends the
+///   wait; or an `Option`, and `Some` ends the wait, which returns what is in it ([`Ready`]). So `Some(false)` ends a
 ///   wait, and `false` does not.
-/// - The closure is called by the waiting thread, at least once, and more often than threads are woken. It must not
-///   block, and must not give up after it lost a race: `None` and `false` mean that nothing is there.
-/// - If the condition holds before a `wake`, every wait for it returns: no wakeup is lost. There may be any number of
-///   conditions, and threads on both sides. A wake with nobody waiting is not remembered, and need not be.
+/// - The waiting thread calls the closure at least once, and more often than it is woken. The closure must not block,
+///   and must not give up after losing a race: `false` and `None` mean that nothing is there.
+/// - If a condition holds before a `wake`, its waiters return: no wakeup is lost. There may be any number of
+///   conditions, publishers and waiters.
 ///
 /// [`Release`]: std::sync::atomic::Ordering::Release
 /// [`Acquire`]: std::sync::atomic::Ordering::Acquire
@@ -201,8 +201,8 @@ impl Sleepers {
         self.0.sleep_until_deadline(|| ready().found(), deadline, Publishers::Elsewhere)
     }
 
-    /// [`sleep_until`](Sleepers::sleep_until) as a future. Deadlines are left to the executor. The future may be dropped
-    /// at any time.
+    /// [`sleep_until`](Sleepers::sleep_until) as a future. Deadlines are left to the executor. The future may be
+    /// dropped at any time.
     #[cfg(feature = "async")]
     pub fn until<R: Ready>(&self, mut ready: impl FnMut() -> R) -> impl Future<Output = R::Value> {
         crate::tasks::until(&self.0, Publishers::Elsewhere, move || ready().found())

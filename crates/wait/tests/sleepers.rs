@@ -123,7 +123,7 @@ fn sleepers_between_processes_serve_within_one_as_well() {
     });
 }
 
-/// Whoever writes a plain `bool` waits for it; an `Option` is looked at no further.
+/// A plain `bool` is waited for; what is in an `Option` does not matter.
 #[test]
 fn a_bool_ends_a_wait_once_it_is_true_and_some_false_ends_it_at_once() {
     let (sleepers, is_set) = (Sleepers::new(), AtomicBool::new(false));

@@ -4,15 +4,16 @@
 //! A waiting call tries first and sleeps only while its try fails. A publication, a release, or the departure of a side
 //! wakes it: each notifies after its store (`notifier`), and [`Sleepers`] loses no notification. All single consumers
 //! share one notifier; each group has its own, and so has the producer. A publication wakes all single consumers, and
-//! as many members of each group as there are new values. A release wakes consumers only if its stage is followed.
+//! as many members of each group as there are new values. A release wakes consumers only if its stage is followed. On a
+//! [`Joint`], each of these wakes all that sleep there.
 //!
 //! # Evidence
 //! tests/model_broadcast.rs: explored with [`Sleepers`]' asymmetric fences. Tests below.
 
 use super::{Batch, Claim, Consumer, Plan, PlanError, Producer, Sides};
-use crate::notifier::sleep;
 #[cfg(feature = "async")]
 use crate::notifier::wait;
+use crate::notifier::{Joint, Sleeping, sleep};
 use crate::{ClaimError, PopError, PushError};
 use uncontended_wait::{Deadline, Sleepers};
 
@@ -48,11 +49,20 @@ impl Plan {
     /// # Errors
     /// As for [`polling`](Plan::polling).
     pub fn blocking<T: Send + Sync>(&self) -> Result<Sides<T, Sleepers>, PlanError> {
-        self.build()
+        self.build(Sleepers::new)
+    }
+
+    /// The same for consumers that also wait for other rings: whatever a consumer of any stage may wait for (a
+    /// publication, a release, the departure of a side) notifies `joint`, and wakes all threads that sleep on it.
+    ///
+    /// # Errors
+    /// As for [`polling`](Plan::polling).
+    pub fn blocking_at<T: Send + Sync>(&self, joint: &Joint) -> Result<Sides<T, Joint>, PlanError> {
+        self.build(|| joint.clone())
     }
 }
 
-impl<T> Producer<T, Sleepers> {
+impl<T, N: Sleeping> Producer<T, N> {
     /// Publishes `value`. Sleeps until there is room for it.
     ///
     /// # Errors
@@ -79,7 +89,7 @@ impl<T> Producer<T, Sleepers> {
     /// # Errors
     /// As for [`claim`](Producer::claim), but never [`ClaimError::Full`].
     #[inline]
-    pub fn claim_wait(&mut self, count: usize) -> Result<Claim<'_, T, Sleepers>, ClaimError> {
+    pub fn claim_wait(&mut self, count: usize) -> Result<Claim<'_, T, N>, ClaimError> {
         self.claim_deadline(count, Deadline::NEVER)
     }
 
@@ -92,7 +102,7 @@ impl<T> Producer<T, Sleepers> {
         &mut self,
         count: usize,
         deadline: Deadline,
-    ) -> Result<Claim<'_, T, Sleepers>, ClaimError> {
+    ) -> Result<Claim<'_, T, N>, ClaimError> {
         if self.find(count) == Err(ClaimError::Full) {
             self.wait_for_room(count, deadline);
         }
@@ -106,14 +116,14 @@ impl<T> Producer<T, Sleepers> {
     fn wait_for_room(&mut self, count: usize, deadline: Deadline) {
         let look = |side: &mut Self| side.find(count) != Err(ClaimError::Full);
         // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `broadcast`).
-        let _ = unsafe { sleep(self, |side| &side.ring.room, look, deadline) };
+        let _ = unsafe { sleep(self, |side| side.ring.room.sleepers(), look, deadline) };
     }
 }
 
-impl<T> Consumer<T, Sleepers> {
+impl<T, N: Sleeping> Consumer<T, N> {
     /// Like [`read`](Consumer::read), but sleeps until there is a value. `None`: there will never be one.
     #[inline]
-    pub fn read_wait(&mut self, most: usize) -> Option<Batch<'_, T, Sleepers>> {
+    pub fn read_wait(&mut self, most: usize) -> Option<Batch<'_, T, N>> {
         self.read_deadline(most, Deadline::NEVER).ok()
     }
 
@@ -126,7 +136,7 @@ impl<T> Consumer<T, Sleepers> {
         &mut self,
         most: usize,
         deadline: Deadline,
-    ) -> Result<Batch<'_, T, Sleepers>, PopError> {
+    ) -> Result<Batch<'_, T, N>, PopError> {
         if self.find(most) == Err(PopError::Empty) {
             self.wait_for_values(most, deadline);
         }
@@ -135,11 +145,16 @@ impl<T> Consumer<T, Sleepers> {
 
     /// Like [`read_wait`](Self::read_wait), for a task.
     #[cfg(feature = "async")]
-    pub async fn read_async(&mut self, most: usize) -> Option<Batch<'_, T, Sleepers>> {
+    pub async fn read_async(&mut self, most: usize) -> Option<Batch<'_, T, N>> {
         let look = move |side: &mut Self| side.find(most) != Err(PopError::Empty);
         // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `broadcast`).
-        unsafe { wait(self, |side| side.ring.notifier(side.stage()), look) }.await;
+        unsafe { wait(self, |side| side.sleepers(), look) }.await;
         self.read(most).ok()
+    }
+
+    /// What it sleeps on.
+    fn sleepers(&self) -> &Sleepers {
+        self.ring.notifier(self.stage()).sleepers()
     }
 
     /// Sleeps until there is a value, or there never will be one.
@@ -148,13 +163,13 @@ impl<T> Consumer<T, Sleepers> {
     fn wait_for_values(&mut self, most: usize, deadline: Deadline) {
         let look = |side: &mut Self| side.find(most) != Err(PopError::Empty);
         // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `broadcast`).
-        let _ = unsafe { sleep(self, |side| side.ring.notifier(side.stage()), look, deadline) };
+        let _ = unsafe { sleep(self, |side| side.sleepers(), look, deadline) };
     }
 }
 
 // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `broadcast`).
 #[cfg(feature = "async")]
-unsafe impl<T, N: crate::notifier::Sleeping> crate::tasks::Drain for Producer<T, N> {
+unsafe impl<T, N: Sleeping> crate::tasks::Drain for Producer<T, N> {
     type Item = T;
 
     fn sleepers(&self) -> &Sleepers {

@@ -55,24 +55,28 @@ impl Plan {
     /// # Errors
     /// The plan is invalid, or its capacity exceeds the available memory.
     pub fn polling<T: Send + Sync>(&self) -> Result<Sides<T>, PlanError> {
-        self.build::<T, Silent>()
+        self.build(|| Silent)
     }
 
-    pub(super) fn build<T: Send + Sync, N: Notifier>(&self) -> Result<Sides<T, N>, PlanError> {
+    /// Builds the broadcast. `readers` makes a notifier for single consumers, and one for each group.
+    pub(super) fn build<T: Send + Sync, N: Notifier>(
+        &self,
+        readers: impl Fn() -> N,
+    ) -> Result<Sides<T, N>, PlanError> {
         let stages = self.check()?;
         let slots = Slots::new(self.capacity, |_| Slot::new()).map_err(PlanError::Capacity)?;
         let mut groups = Vec::new();
         let stages = stages.into_iter().map(|stage| {
             let is_group = stage.readers != Readers::One;
             let group = is_group.then_some(groups.len());
-            groups.extend(is_group.then(|| CachePadded::new(N::default())));
+            groups.extend(is_group.then(|| CachePadded::new(readers())));
             Stage::new(stage, group)
         });
         let stages: Box<[Stage]> = stages.collect();
         let living = AtomicUsize::new(stages.iter().map(Stage::readers).sum()).named("living");
         let ring = Arc::new(Ring {
             published: CachePadded::new(Cursor::new("published", Position::new(0))),
-            values: CachePadded::new(Listeners::default()),
+            values: CachePadded::new(Listeners::at(readers())),
             room: CachePadded::new(N::default()),
             groups: groups.into_boxed_slice(),
             stages,
@@ -168,7 +172,7 @@ impl<T, N: Notifier> Ring<T, N> {
     #[inline]
     pub(super) fn notify_readers(&self, count: u64) {
         self.values.notify();
-        self.groups.iter().for_each(|group| group.notify_for(count as usize));
+        self.groups.iter().for_each(|group| group.notify_sharers(count as usize));
     }
 
     /// Notifies all consumers of a change.

@@ -94,7 +94,20 @@ pub fn ring<T>(lanes: usize, capacity: usize) -> Result<Sides<T>, CapacityError>
 /// # Errors
 /// As for [`ring`].
 pub fn blocking<T>(lanes: usize, capacity: usize) -> Result<Sides<T, Joint>, CapacityError> {
-    new(lanes, capacity, Joint::new())
+    blocking_at(lanes, capacity, &Joint::new())
+}
+
+/// The same for a consumer that also waits for other rings: pushes, and the departure of the last producer, notify
+/// `joint`.
+///
+/// # Errors
+/// As for [`ring`].
+pub fn blocking_at<T>(
+    lanes: usize,
+    capacity: usize,
+    joint: &Joint,
+) -> Result<Sides<T, Joint>, CapacityError> {
+    new(lanes, capacity, joint.clone())
 }
 
 fn new<T, N: Notifier + Clone>(

@@ -4,7 +4,7 @@
 //! tests/model_lossy.rs. Tests below.
 
 use super::{ObserveError, Observer, Sides, build};
-use crate::notifier::sleep;
+use crate::notifier::{Joint, Sleeping, sleep};
 use crate::{CapacityError, Plain};
 use uncontended_wait::{Deadline, Sleepers};
 
@@ -31,10 +31,21 @@ use uncontended_wait::{Deadline, Sleepers};
 /// # Errors
 /// As for [`ring`](super::ring).
 pub fn blocking<T: Plain>(capacity: usize) -> Result<Sides<T, Sleepers>, CapacityError> {
-    build(capacity)
+    build(capacity, Sleepers::new())
 }
 
-impl<T: Plain> Observer<T, Sleepers> {
+/// The same for observers that also wait for other rings: pushes, and the departure of the producer, notify `joint`.
+///
+/// # Errors
+/// As for [`ring`](super::ring).
+pub fn blocking_at<T: Plain>(
+    capacity: usize,
+    joint: &Joint,
+) -> Result<Sides<T, Joint>, CapacityError> {
+    build(capacity, joint.clone())
+}
+
+impl<T: Plain, N: Sleeping> Observer<T, N> {
     /// Like [`read`](Observer::read), but sleeps until there is a value.
     ///
     /// # Errors
@@ -67,7 +78,7 @@ impl<T: Plain> Observer<T, Sleepers> {
             done => Some(done),
         };
         // SAFETY: the notifier lies in the ring, which this side keeps (I4 of `lossy`).
-        unsafe { crate::notifier::wait(self, |side| &side.ring.values, look) }.await
+        unsafe { crate::notifier::wait(self, |side| side.ring.values.sleepers(), look) }.await
     }
 
     #[cold]
@@ -78,7 +89,7 @@ impl<T: Plain> Observer<T, Sleepers> {
             done => Some(done),
         };
         // SAFETY: the notifier lies in the ring, which this side keeps (I4 of `lossy`).
-        let slept = unsafe { sleep(self, |side| &side.ring.values, look, deadline) };
+        let slept = unsafe { sleep(self, |side| side.ring.values.sleepers(), look, deadline) };
         slept.unwrap_or(Err(ObserveError::Empty))
     }
 }

@@ -38,7 +38,7 @@ mod producer;
 mod tests;
 
 #[cfg(feature = "std")]
-pub use self::blocking::blocking;
+pub use self::blocking::{blocking, blocking_at};
 pub use self::observer::{ObserveError, Observer};
 pub use self::producer::Producer;
 
@@ -72,10 +72,11 @@ pub type Sides<T, N = Silent> = (Producer<T, N>, Observer<T, N>);
 /// # Errors
 /// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
 pub fn ring<T: Plain>(capacity: usize) -> Result<Sides<T>, CapacityError> {
-    build(capacity)
+    build(capacity, Silent)
 }
 
-fn build<T: Plain, N: Notifier>(capacity: usize) -> Result<Sides<T, N>, CapacityError> {
+/// Makes a ring whose pushes notify `values`.
+fn build<T: Plain, N: Notifier>(capacity: usize, values: N) -> Result<Sides<T, N>, CapacityError> {
     let slots = slots_for(capacity)?;
     let mut memory = Vec::new();
     let count = slots.checked_mul(1 + words::<T>()).ok_or(CapacityError::TooLarge)?;
@@ -83,7 +84,7 @@ fn build<T: Plain, N: Notifier>(capacity: usize) -> Result<Sides<T, N>, Capacity
     memory.extend((0..count).map(|_| AtomicU64::new(0).named("words")));
     let ring = Arc::new(Ring {
         published: CachePadded::new(Cursor::new("published", Position::new(0))),
-        values: CachePadded::new(N::default()),
+        values: CachePadded::new(values),
         memory: memory.into_boxed_slice(),
         mask: slots as u64 - 1,
         capacity: capacity as u64,

@@ -72,6 +72,12 @@ impl Notifier for Sleepers {
     fn notify_for(&self, count: usize) {
         self.wake_for(count);
     }
+
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    fn notify_sharers(&self, count: usize) {
+        self.wake_for(count);
+    }
 }
 
 impl Sleeping for Sleepers {
@@ -84,33 +90,76 @@ impl Sleeping for Sleepers {
 /// [`Sleepers`] that several rings notify, so that one thread waits for whichever has a value first. A clone is the
 /// same sleepers.
 ///
-/// Pass it to the rings' constructors, [`spsc::blocking_at`](crate::spsc::blocking_at) and
-/// [`mpsc::blocking_at`](crate::mpsc::blocking_at), and wait by
-/// [`Sleepers::sleep_until`], or until a deadline. The closure asks the rings in an order of its own, and so decides
-/// which comes first. A push into any of them, and the departure of a producer, wakes it. For anything else (an event
-/// count, a flag), publish it, then call [`Sleepers::wake`].
+/// # Contract
+/// - Make each ring by its `blocking_at` instead of `blocking`, and keep the consumers in the thread that waits.
+/// - Wait by [`sleep_until`](Sleepers::sleep_until) or [until a deadline](Sleepers::sleep_until_deadline). The closure
+///   asks each ring by its call that tries once (`pop`, `read`), in an order of its own, which decides what comes
+///   first. It returns `bool` or an `Option`; `Some` ends the wait whatever is in it. A batch or a record borrows its
+///   consumer and cannot leave the closure: return whether there is one, and read it after the wait.
+/// - Whatever may end a wait for one of the rings wakes the joint: a value, a release by a stage before, the departure
+///   of a producer. `Closed` comes again at each look: let it end the wait once, or once all rings are closed.
+/// - A joint wakes all threads that sleep on it, and each checks its own closure. For one thread each, make one joint
+///   each: otherwise a thread is also woken for the others.
+/// - Producers that wait for room sleep on their own ring, never on the joint.
 ///
+/// # What can join
+/// - The consumers of [`spsc`](crate::spsc::blocking_at), [`mpsc`](crate::mpsc::blocking_at),
+///   [`lanes`](crate::lanes::blocking_at), [`lanes::group`](crate::lanes::group::blocking_at),
+///   [`lossy`](crate::lossy::blocking_at), [`broadcast`](crate::broadcast::Plan::blocking_at) (all stages on one
+///   joint), [`records::spsc`](crate::records::spsc::blocking_at) and
+///   [`records::mpsc`](crate::records::mpsc::blocking_at).
+/// - Any other condition, a flag for example: publish it, then call [`wake`](Sleepers::wake) on the joint.
+///
+/// # What cannot
+/// - Rings in memory that several processes map (`spsc::shared`, `records::shared`): a joint lies in the memory of one
+///   process, where a producer in another one cannot reach it. Let a thread of its own wait for such a ring and push
+///   into one that can join.
+/// - Rings of which the sides poll (`ring`): they notify nothing.
+/// - Event counts: they wake their own waiters. A thread that increments one may wake the joint as well.
+/// - File descriptors.
+///
+/// # Example
 /// ```
-/// use uncontended_ring::{notifier::Joint, spsc};
+/// use uncontended_ring::lossy::{self, ObserveError};
+/// use uncontended_ring::{PopError, notifier::Joint, spsc};
+///
+/// enum Next {
+///     Order(&'static str),
+///     Price(u64),
+///     Lost(u64),
+///     End,
+/// }
 ///
 /// let joint = Joint::new();
-/// let (mut quotes, mut market) = spsc::blocking_at(64, &joint)?;
+/// let (mut feed, mut market) = lossy::blocking_at(64, &joint)?;
 /// let (mut control, mut orders) = spsc::blocking_at(4, &joint)?;
 /// let trader = std::thread::spawn(move || {
-///     let mut seen = Vec::new();
+///     let (mut price, mut missed, mut done) = (0, 0, Vec::new());
 ///     loop {
 ///         // Orders first: what arrives by the other ring may wait.
-///         let next = joint.sleep_until(|| orders.pop().or_else(|_| market.pop()).ok());
-///         if next == "stop" {
-///             return seen;
+///         let next = joint.sleep_until(|| match orders.pop() {
+///             Ok(order) => Some(Next::Order(order)),
+///             Err(PopError::Closed) => Some(Next::End),
+///             Err(PopError::Empty) => match market.read() {
+///                 Ok(price) => Some(Next::Price(price)),
+///                 Err(ObserveError::Lost(count)) => Some(Next::Lost(count)),
+///                 Err(ObserveError::Closed) => Some(Next::End),
+///                 Err(ObserveError::Empty) => None, // nothing in either ring: sleep
+///             },
+///         });
+///         match next {
+///             Next::Order(order) => done.push((order, price)),
+///             Next::Price(new) => price = new,
+///             Next::Lost(count) => missed += count,
+///             Next::End => return (done, missed),
 ///         }
-///         seen.push(next);
 ///     }
 /// });
-/// quotes.push_wait("101.5").unwrap();
-/// # while quotes.room() < 64 { std::thread::yield_now() }
-/// control.push_wait("stop").unwrap();
-/// assert_eq!(trader.join().unwrap(), ["101.5"]);
+/// feed.push(101);
+/// control.push_wait("buy").unwrap();
+/// drop(control); // its orders are read, then it is closed
+/// let (done, missed) = trader.join().unwrap();
+/// assert!(matches!(done[..], [("buy", 0 | 101)]) && missed == 0);
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -151,6 +200,13 @@ impl Notifier for Joint {
     #[cfg_attr(unc_model, track_caller)]
     fn notify_for(&self, count: usize) {
         self.0.wake_for(count);
+    }
+
+    /// Wakes all: some may wait for another ring.
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    fn notify_sharers(&self, _: usize) {
+        self.0.wake();
     }
 }
 

@@ -9,14 +9,14 @@
 
 use super::{Chunk, Record, RecordError, mpsc, spsc};
 use crate::ClaimError;
-use crate::notifier::sleep;
 #[cfg(feature = "async")]
 use crate::notifier::wait;
-use uncontended_wait::{Deadline, Sleepers};
+use crate::notifier::{Sleeping, sleep};
+use uncontended_wait::Deadline;
 
 macro_rules! sleeping_sides {
     ($kind:ident) => {
-        impl $kind::Producer<Sleepers> {
+        impl<N: Sleeping> $kind::Producer<N> {
             /// Like [`claim`](Self::claim), but sleeps until there is room.
             ///
             /// # Errors
@@ -43,7 +43,9 @@ macro_rules! sleeping_sides {
                             found => Some(found),
                         };
                         // SAFETY: the notifier lies in the ring, which this side keeps (R1).
-                        let slept = unsafe { sleep(self, |one| one.ring.room(), look, deadline) };
+                        let slept = unsafe {
+                            sleep(self, |one| one.ring.room().sleepers(), look, deadline)
+                        };
                         slept.unwrap_or(Err(ClaimError::Full))?
                     }
                     found => found?,
@@ -63,7 +65,7 @@ macro_rules! sleeping_sides {
                     found => Some(found),
                 };
                 // SAFETY: the notifier lies in the ring, which this side keeps (R1).
-                let claimed = unsafe { wait(self, |one| one.ring.room(), look) }.await?;
+                let claimed = unsafe { wait(self, |one| one.ring.room().sleepers(), look) }.await?;
                 // SAFETY: the range was claimed just now (R2).
                 Ok(unsafe { Chunk::new(self, claimed) })
             }
@@ -81,7 +83,7 @@ macro_rules! sleeping_sides {
             }
         }
 
-        impl $kind::Consumer<Sleepers> {
+        impl<N: Sleeping> $kind::Consumer<N> {
             /// Like [`read`](Self::read), but sleeps until there is a record.
             ///
             /// # Errors
@@ -102,7 +104,7 @@ macro_rules! sleeping_sides {
                     found => Some(found),
                 };
                 // SAFETY: the notifier lies in the ring, which this side keeps (R1).
-                let place = unsafe { wait(self, |one| one.ring.values(), look) }.await?;
+                let place = unsafe { wait(self, |one| one.ring.values().sleepers(), look) }.await?;
                 // SAFETY: the record was found just now (R2).
                 Ok(unsafe { Record::new(self, place) })
             }
@@ -123,7 +125,9 @@ macro_rules! sleeping_sides {
                             found => Some(found),
                         };
                         // SAFETY: the notifier lies in the ring, which this side keeps (R1).
-                        let slept = unsafe { sleep(self, |one| one.ring.values(), look, deadline) };
+                        let slept = unsafe {
+                            sleep(self, |one| one.ring.values().sleepers(), look, deadline)
+                        };
                         slept.unwrap_or(Err(RecordError::Empty))?
                     }
                     found => found?,

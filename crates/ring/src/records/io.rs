@@ -11,9 +11,9 @@
 
 use super::{Record, RecordError, mpsc, spsc};
 use crate::ClaimError;
+use crate::notifier::Sleeping;
 use std::fmt;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
-use uncontended_wait::Sleepers;
 
 /// A consumer as a stream of bytes. It sleeps while there is nothing to read, and ends once the producers have gone.
 ///
@@ -49,7 +49,7 @@ impl<C> fmt::Debug for Bytes<C> {
 macro_rules! streams {
     ($($kind:ident)*) => { $(
         /// Fails with [`ErrorKind::BrokenPipe`] once the consumer has gone.
-        impl Write for $kind::Producer<Sleepers> {
+        impl<N: Sleeping> Write for $kind::Producer<N> {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
                 let most = bytes.len().min(self.longest());
                 if most > 0 {
@@ -63,7 +63,7 @@ macro_rules! streams {
             }
         }
 
-        impl $kind::Consumer<Sleepers> {
+        impl<N: Sleeping> $kind::Consumer<N> {
             /// The records as a stream of bytes.
             pub fn into_bytes(self) -> Bytes<Self> {
                 Bytes { consumer: self, taken: 0 }
@@ -71,7 +71,7 @@ macro_rules! streams {
         }
 
         /// Fails with [`ErrorKind::InvalidData`] if something other than the ring's producers wrote to its memory.
-        impl BufRead for Bytes<$kind::Consumer<Sleepers>> {
+        impl<N: Sleeping> BufRead for Bytes<$kind::Consumer<N>> {
             fn fill_buf(&mut self) -> io::Result<&[u8]> {
                 loop {
                     match self.consumer.read_wait() {
@@ -91,7 +91,7 @@ macro_rules! streams {
             }
         }
 
-        impl Read for Bytes<$kind::Consumer<Sleepers>> {
+        impl<N: Sleeping> Read for Bytes<$kind::Consumer<N>> {
             fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
                 if room.is_empty() {
                     return Ok(0);

@@ -39,6 +39,8 @@ use super::words::Words;
 use super::{Chunk, Record, RecordError};
 #[cfg(all(feature = "std", not(unc_model)))]
 use crate::given::Held;
+#[cfg(feature = "std")]
+use crate::notifier::Joint;
 use crate::notifier::{Listeners, Notifier, Silent};
 use crate::position::{Cursor, Position};
 use crate::{CapacityError, ClaimError};
@@ -72,7 +74,7 @@ pub type Sides<N = Silent> = (Producer<N>, Consumer<N>);
 /// # Errors
 /// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
 pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
-    build(capacity)
+    build(capacity, Silent)
 }
 
 /// Like [`ring`], but with sides that may sleep.
@@ -81,7 +83,17 @@ pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
 /// As for [`ring`].
 #[cfg(feature = "std")]
 pub fn blocking(capacity: usize) -> Result<Sides<Sleepers>, CapacityError> {
-    build(capacity)
+    build(capacity, Sleepers::new())
+}
+
+/// The same for a consumer that also waits for other rings: what it may wait for (a commit, an abort, the departure of
+/// a producer) notifies `joint`.
+///
+/// # Errors
+/// As for [`ring`].
+#[cfg(feature = "std")]
+pub fn blocking_at(capacity: usize, joint: &Joint) -> Result<Sides<Joint>, CapacityError> {
+    build(capacity, joint.clone())
 }
 
 /// The state that all sides share.
@@ -153,13 +165,14 @@ impl<N> Drop for Ring<N> {
     }
 }
 
-fn build<N: Notifier>(capacity: usize) -> Result<Sides<N>, CapacityError> {
+/// Makes a ring whose records notify `values`.
+fn build<N: Notifier>(capacity: usize, values: N) -> Result<Sides<N>, CapacityError> {
     let words = Words::new(capacity)?;
     let start = Position::new(0);
     let control = Box::new(Control {
         tail: CachePadded::new(Cursor::new("tail", start)),
         head: CachePadded::new(Cursor::new("head", start)),
-        values: CachePadded::new(Listeners::default()),
+        values: CachePadded::new(Listeners::at(values)),
         room: CachePadded::new(N::default()),
         living: CachePadded::new(AtomicU64::new(0).named("living")),
     });

@@ -28,6 +28,8 @@ use super::record::{Found, judge};
 use super::sides::{Claimed, Place, Reader, Writer};
 use super::words::Words;
 use super::{Chunk, Record, RecordError};
+#[cfg(feature = "std")]
+use crate::notifier::Joint;
 use crate::notifier::{Listeners, Notifier, Silent};
 use crate::position::{Cursor, Mark, Position};
 use crate::{CapacityError, ClaimError};
@@ -46,7 +48,7 @@ pub type Sides<N = Silent> = (Producer<N>, Consumer<N>);
 /// # Errors
 /// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
 pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
-    build(capacity)
+    build(capacity, Silent)
 }
 
 /// Like [`ring`], but with sides that may sleep.
@@ -55,7 +57,17 @@ pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
 /// As for [`ring`].
 #[cfg(feature = "std")]
 pub fn blocking(capacity: usize) -> Result<Sides<Sleepers>, CapacityError> {
-    build(capacity)
+    build(capacity, Sleepers::new())
+}
+
+/// The same for a consumer that also waits for other rings: what it may wait for (a commit, the departure of
+/// the producer) notifies `joint`.
+///
+/// # Errors
+/// As for [`ring`].
+#[cfg(feature = "std")]
+pub fn blocking_at(capacity: usize, joint: &Joint) -> Result<Sides<Joint>, CapacityError> {
+    build(capacity, joint.clone())
 }
 
 /// The state that both sides share.
@@ -80,12 +92,13 @@ impl<N> Ring<N> {
     }
 }
 
-fn build<N: Notifier>(capacity: usize) -> Result<Sides<N>, CapacityError> {
+/// Makes a ring whose records notify `values`.
+fn build<N: Notifier>(capacity: usize, values: N) -> Result<Sides<N>, CapacityError> {
     let start = Position::new(0);
     let ring = Arc::new(Ring {
         tail: CachePadded::new(Cursor::new("tail", start)),
         head: CachePadded::new(Cursor::new("head", start)),
-        values: CachePadded::new(Listeners::default()),
+        values: CachePadded::new(Listeners::at(values)),
         room: CachePadded::new(N::default()),
         words: Words::new(capacity)?,
     });

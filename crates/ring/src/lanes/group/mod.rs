@@ -67,7 +67,7 @@ use self::lane::Lane;
 use self::producer::Entry;
 use super::{Free, MAX_LANES};
 use crate::CapacityError;
-use crate::notifier::{Listeners, Notifier, Silent};
+use crate::notifier::{Joint, Listeners, Notifier, Silent};
 use crate::position::Position;
 use uncontended_atomic::{Arc, AtomicU32, AtomicUsize, CachePadded, Mutex, Named};
 use uncontended_wait::Sleepers;
@@ -89,7 +89,7 @@ pub type Sides<T, N = Silent> = (Producer<T, N>, Consumer<T, N>);
 /// # Errors
 /// As for [`lanes::ring`](super::ring).
 pub fn ring<T>(lanes: usize, capacity: usize) -> Result<Sides<T>, CapacityError> {
-    ring_at(lanes, capacity, Position::new(0))
+    ring_at(lanes, capacity, Position::new(0), Silent)
 }
 
 /// Makes `lanes` lanes for at most `capacity` values each, whose sides may sleep. A push wakes one consumer, if any
@@ -113,7 +113,20 @@ pub fn ring<T>(lanes: usize, capacity: usize) -> Result<Sides<T>, CapacityError>
 /// # Errors
 /// As for [`ring`].
 pub fn blocking<T>(lanes: usize, capacity: usize) -> Result<Sides<T, Sleepers>, CapacityError> {
-    ring_at(lanes, capacity, Position::new(0))
+    ring_at(lanes, capacity, Position::new(0), Sleepers::new())
+}
+
+/// The same for consumers that also wait for other rings: pushes, and the departure of the last producer, notify
+/// `joint`. A push wakes all threads that sleep on it, since some of them may wait for something else.
+///
+/// # Errors
+/// As for [`ring`].
+pub fn blocking_at<T>(
+    lanes: usize,
+    capacity: usize,
+    joint: &Joint,
+) -> Result<Sides<T, Joint>, CapacityError> {
+    ring_at(lanes, capacity, Position::new(0), joint.clone())
 }
 
 /// What all sides share.
@@ -126,11 +139,12 @@ struct Group<T, N> {
     values: CachePadded<Listeners<N>>,
 }
 
-/// Makes lanes whose first value is at `start`.
+/// Makes lanes whose first value is at `start`, and whose pushes notify `values`.
 fn ring_at<T, N: Notifier>(
     lanes: usize,
     capacity: usize,
     start: Position,
+    values: N,
 ) -> Result<Sides<T, N>, CapacityError> {
     match lanes {
         0 => return Err(CapacityError::Zero),
@@ -143,7 +157,7 @@ fn ring_at<T, N: Notifier>(
         used: Arc::clone(&used),
         consumers: AtomicUsize::new(1).named("consumers"),
         ended: AtomicU32::new(0).named("ended"),
-        values: CachePadded::new(Listeners::default()),
+        values: CachePadded::new(Listeners::at(values)),
     });
     let entries = (0..lanes).rev().map(|lane| Entry::new(Arc::clone(&group), lane, start));
     let free = Free { of: lanes, producers: Mutex::new(entries.collect()), used };

@@ -108,7 +108,7 @@ impl<T, N: Notifier> Producer<T, N> {
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
         let entry = self.entry_mut();
         entry.put(value)?;
-        entry.group.values.notify_for(1);
+        entry.group.values.notify_sharers(1);
         Ok(())
     }
 
@@ -120,7 +120,7 @@ impl<T, N: Notifier> Producer<T, N> {
         let entry = self.entry_mut();
         let pushed = values.iter().take_while(|&&value| entry.put(value).is_ok()).count();
         if pushed > 0 {
-            entry.group.values.notify_for(pushed);
+            entry.group.values.notify_sharers(pushed);
         }
         pushed
     }

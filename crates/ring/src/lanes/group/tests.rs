@@ -41,7 +41,7 @@ fn a_lane_has_exactly_its_capacity_and_is_not_anothers() {
 fn positions_wrap() {
     for (capacity, before) in [(1, 1), (2, 3), (3, 2), (5, 9), (8, 5)] {
         let start = Position::new((1 << 63) - before);
-        let (mut producer, mut consumer) = ring_at::<_, Silent>(1, capacity, start).unwrap();
+        let (mut producer, mut consumer) = ring_at(1, capacity, start, Silent).unwrap();
         let mut values = 0..;
         for lap in 0..6 {
             assert_eq!(producer.room(), capacity, "{capacity}, lap {lap}");
