@@ -1,7 +1,10 @@
-//! Errors: small enums. A failed push hands the value back.
+//! Errors: small enums. A failed push hands the value back, in an error that is [`Error`] for every type of value: `?`
+//! and `expect` work where the value is no `Debug`, too.
 
 use core::error::Error;
 use core::fmt;
+
+const CLOSED: &str = "the ring is closed: no consumer is left";
 
 /// Why a ring cannot have the requested capacity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,12 +58,65 @@ impl<T> fmt::Display for PushError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             PushError::Full(_) => "the ring is full",
-            PushError::Closed(_) => "the ring is closed: no consumer is left",
+            PushError::Closed(_) => CLOSED,
         })
     }
 }
 
 impl<T> Error for PushError<T> {}
+
+impl<T> PushError<T> {
+    /// The error of a call that waits for room for as long as it takes.
+    #[inline(always)]
+    pub(crate) fn closed(self) -> Closed<T> {
+        Closed(self.into_inner())
+    }
+}
+
+/// No consumer is left, and a push waits for none. It contains the value, which was not pushed.
+///
+/// ```
+/// use uncontended_ring::{Closed, spsc};
+///
+/// type Job = Box<dyn FnOnce() + Send>;
+///
+/// fn submit(queue: &mut spsc::BlockingProducer<Job>, job: Job) -> Result<(), Box<dyn std::error::Error>> {
+///     queue.push_wait(job)?;
+///     Ok(())
+/// }
+///
+/// let (mut queue, worker) = spsc::blocking::<Job>(4)?;
+/// submit(&mut queue, Box::new(|| println!("done")))?;
+/// drop(worker);
+/// assert!(submit(&mut queue, Box::new(|| ())).is_err());
+/// if let Err(Closed(job)) = queue.push_wait(Box::new(|| println!("done by the caller"))) {
+///     job();
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Closed<T>(pub T);
+
+impl<T> Closed<T> {
+    /// Returns the value.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> fmt::Debug for Closed<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Closed(..)")
+    }
+}
+
+impl<T> fmt::Display for Closed<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(CLOSED)
+    }
+}
+
+impl<T> Error for Closed<T> {}
 
 /// Why room could not be claimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,7 +139,7 @@ impl fmt::Display for ClaimError {
             ClaimError::TooLong { most } => {
                 write!(f, "the claim is too long: the ring has room for at most {most}")
             }
-            ClaimError::Closed => f.write_str("the ring is closed: no consumer is left"),
+            ClaimError::Closed => f.write_str(CLOSED),
         }
     }
 }

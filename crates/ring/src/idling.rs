@@ -24,32 +24,40 @@
 
 use crate::lanes::group;
 use crate::notifier::Notifier;
-use crate::{PopError, PushError, lanes, mpsc, spsc};
+use crate::{Closed, PopError, PushError, broadcast, lanes, mpsc, spsc};
 use uncontended_wait::idle::Idle;
 
-macro_rules! idling {
+macro_rules! producers {
     ($($ring:ident)*) => { $(
         impl<T, N: Notifier> $ring::Producer<T, N> {
             /// Like [`push`](Self::push), but tries until there is room, and lets `idle` pass the time between.
             ///
             /// # Errors
-            /// No consumer is left: the value.
+            /// No consumer is left. The error contains the value.
             #[inline]
-            pub fn push_idling(&mut self, mut value: T, idle: &mut impl Idle) -> Result<(), T> {
+            pub fn push_idling(
+                &mut self,
+                mut value: T,
+                idle: &mut impl Idle,
+            ) -> Result<(), Closed<T>> {
                 loop {
                     match self.push(value) {
                         Ok(()) => {
                             idle.reset();
                             return Ok(());
                         }
-                        Err(PushError::Closed(value)) => return Err(value),
+                        Err(PushError::Closed(value)) => return Err(Closed(value)),
                         Err(PushError::Full(back)) => value = back,
                     }
                     idle.idle();
                 }
             }
         }
+    )* };
+}
 
+macro_rules! consumers {
+    ($($ring:ident)*) => { $(
         impl<T, N: Notifier> $ring::Consumer<T, N> {
             /// Like [`pop`](Self::pop), but tries until there is a value, and lets `idle` pass the time between.
             /// `None`: there will never be one.
@@ -70,4 +78,5 @@ macro_rules! idling {
     )* };
 }
 
-idling!(spsc mpsc lanes group);
+producers!(spsc mpsc lanes group broadcast);
+consumers!(spsc mpsc lanes group);

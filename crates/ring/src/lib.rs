@@ -27,9 +27,10 @@
 //! `Closed`.
 //!
 //! Calls have one convention over all rings. `push`, `pop`, `read` and `claim` try once, and say why they failed. With
-//! `_wait`, they sleep until they succeed; if they never can, `pop` returns `None`, and `push` gives the value back.
-//! With `_deadline` and `_timeout`, they give up, and say why. With `_async` (a feature), they are for tasks. Calls
-//! that can fail in several ways, as those of `records` and `lossy`, have errors that say which.
+//! `_wait`, they sleep until they succeed; if they never can, `pop` returns `None`, and `push` gives the value back, in
+//! [`Closed`]. With `_deadline` and `_timeout`, they give up, and say why. With `_async` (a feature), they are for tasks.
+//! Calls that can fail in several ways, as those of `records` and `lossy`, have errors that say which. An error that
+//! contains a value is an [`Error`](core::error::Error) whatever the value is: `?` and `expect` take it.
 //!
 //! Without the feature `std`, on targets with `alloc` alone, there are the sides that poll, of all rings but `lanes`.
 //!
@@ -75,7 +76,7 @@ pub mod spsc;
 mod tasks;
 mod view;
 
-pub use error::{CapacityError, ClaimError, PopError, PushError};
+pub use error::{CapacityError, ClaimError, Closed, PopError, PushError};
 pub use notifier::Silent;
 pub use plain::Plain;
 pub use slots::MAX_CAPACITY;

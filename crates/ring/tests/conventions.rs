@@ -3,9 +3,12 @@
 #![cfg(not(unc_model))]
 
 use std::time::{Duration, Instant};
+use uncontended_ring::broadcast::Plan;
 use uncontended_ring::lanes::{self, group};
+use uncontended_ring::lossy::{self, ObserveError};
 use uncontended_ring::notifier::Joint;
-use uncontended_ring::{PopError, PushError, mpsc, spsc};
+use uncontended_ring::records::{self, RecordError};
+use uncontended_ring::{ClaimError, Closed, PopError, PushError, mpsc, spsc};
 use uncontended_wait::Deadline;
 use uncontended_wait::idle::Idle;
 
@@ -22,9 +25,21 @@ macro_rules! has_the_conventions {
         assert_eq!(producer.push_timeout(3, SHORT), Err(PushError::Full(3)));
         let late = Deadline::from(Instant::now() - SHORT);
         assert_eq!(producer.push_deadline(3, late), Err(PushError::Full(3)));
+        assert_eq!(producer.push_deadline(3, Instant::now() + SHORT), Err(PushError::Full(3)));
         assert_eq!((&mut consumer).into_iter().next(), Some(1));
+        producer.push(3).unwrap();
+        let mut values = Vec::new();
+        assert_eq!(consumer.pop_into(&mut values, 0), Ok(0));
+        assert_eq!((consumer.pop_into(&mut values, 1), &*values), (Ok(1), &[2][..]));
+        producer.push(4).unwrap();
+        assert_eq!((consumer.pop_into(&mut values, 9), &*values), (Ok(2), &[2, 3, 4][..]));
+        assert_eq!(consumer.pop_into(&mut values, 9), Err(PopError::Empty));
+        assert_eq!(consumer.pop_deadline(Instant::now() + SHORT), Err(PopError::Empty));
+        producer.push(5).unwrap();
         drop(producer);
-        assert_eq!(consumer.into_iter().collect::<Vec<i32>>(), [2]);
+        assert_eq!((&mut consumer).into_iter().collect::<Vec<i32>>(), [5]);
+        assert_eq!(consumer.pop_into(&mut values, 9), Err(PopError::Closed));
+        assert_eq!(consumer.into_iter().next(), None);
     }};
 }
 
@@ -34,6 +49,70 @@ fn every_ring_has_them() {
     has_the_conventions!(mpsc::blocking(2));
     has_the_conventions!(lanes::blocking(1, 2));
     has_the_conventions!(group::blocking(1, 2));
+}
+
+#[test]
+fn batches_records_and_lossy_rings_wait_as_long_as_they_are_told() {
+    let later = || Instant::now() + SHORT;
+    let (mut producer, mut consumer) = spsc::blocking(2).unwrap();
+    assert_eq!(consumer.read_timeout(1, SHORT).err(), Some(PopError::Empty));
+    assert_eq!(consumer.pop_slice_timeout(&mut [0], SHORT), 0);
+    assert_eq!(producer.push_slice_timeout(&[1, 2, 3], SHORT), 2);
+    assert_eq!(producer.claim_timeout(1, SHORT).err(), Some(ClaimError::Full));
+    assert_eq!(producer.claim_up_to_timeout(9, SHORT).err(), Some(ClaimError::Full));
+    assert_eq!(consumer.read_deadline(9, later()).unwrap().len(), 2);
+
+    let (mut producer, mut consumer) = mpsc::blocking(2).unwrap();
+    let mut values = vec![1, 2];
+    assert_eq!(producer.push_all_wait(&mut values), Ok(()));
+    values = vec![3];
+    assert_eq!(producer.push_all_timeout(&mut values, SHORT), Err(ClaimError::Full));
+    assert_eq!(producer.push_all_deadline(&mut values, later()), Err(ClaimError::Full));
+    assert_eq!((consumer.pop_into(&mut values, 9), &*values), (Ok(2), &[3, 1, 2][..]));
+    values = vec![0; 3];
+    assert_eq!(producer.push_all_wait(&mut values), Err(ClaimError::TooLong { most: 2 }));
+    drop(consumer);
+    assert_eq!(producer.push_all_wait(&mut values), Err(ClaimError::TooLong { most: 2 }));
+    values.pop();
+    assert_eq!(producer.push_all_wait(&mut values), Err(ClaimError::Closed));
+
+    let (mut producer, mut consumers) = Plan::new(1).consumer("a", &[]).blocking().unwrap();
+    let mut a = consumers.take("a").unwrap();
+    assert_eq!(a.read_timeout(1, SHORT).err(), Some(PopError::Empty));
+    assert_eq!(producer.push_timeout(1, SHORT), Ok(()));
+    assert_eq!(producer.push_timeout(2, SHORT), Err(PushError::Full(2)));
+    assert_eq!(producer.push_deadline(2, later()), Err(PushError::Full(2)));
+    assert_eq!(producer.claim_timeout(1, SHORT).err(), Some(ClaimError::Full));
+    assert_eq!(a.read_timeout(1, SHORT).unwrap().len(), 1);
+
+    let (mut producer, mut observer) = lossy::blocking(2).unwrap();
+    assert_eq!(observer.read_timeout(SHORT), Err(ObserveError::Empty));
+    assert_eq!(observer.read_deadline(later()), Err(ObserveError::Empty));
+    producer.push(1_u32);
+    assert_eq!(observer.read_timeout(SHORT), Ok(1));
+}
+
+macro_rules! records_wait {
+    ($($kind:ident)*) => { $({
+        let (mut producer, mut consumer) = records::$kind::blocking(64).unwrap();
+        assert_eq!(consumer.read_timeout(SHORT).err(), Some(RecordError::Empty));
+        assert_eq!(producer.push_timeout(&[1; 20], SHORT), Ok(()));
+        assert_eq!(producer.push_timeout(&[2; 20], SHORT), Ok(()));
+        assert_eq!(producer.push_timeout(&[3; 20], SHORT), Err(ClaimError::Full));
+        assert_eq!(producer.claim_timeout(20, SHORT).err(), Some(ClaimError::Full));
+        let later = Instant::now() + SHORT;
+        assert_eq!(producer.push_deadline(&[3; 20], later), Err(ClaimError::Full));
+        assert_eq!(*consumer.read_timeout(SHORT).unwrap(), [1; 20]);
+        drop(producer);
+        consumer.read_deadline(later).unwrap().release();
+        consumer.read_wait().unwrap().release();
+        assert_eq!(consumer.read_timeout(SHORT).err(), Some(RecordError::Closed));
+    })* };
+}
+
+#[test]
+fn records_wait_as_long_as_they_are_told() {
+    records_wait!(spsc mpsc);
 }
 
 /// Counts how often a side had nothing to do since it last had.
@@ -73,7 +152,7 @@ macro_rules! polls {
         assert!(other.now == 0 && other.most > 0, "it was full for a while");
         let (mut producer, consumer) = $ring.unwrap();
         drop(consumer);
-        assert_eq!(producer.push_idling(7, &mut idle), Err(7));
+        assert_eq!(producer.push_idling(7, &mut idle), Err(Closed(7)));
     }};
 }
 

@@ -5,7 +5,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use uncontended_ring::broadcast::Plan;
-use uncontended_ring::{ClaimError, PushError, mpsc, records, spsc};
+use uncontended_ring::{ClaimError, Closed, PushError, mpsc, records, spsc};
 use uncontended_wait::Deadline;
 
 #[test]
@@ -18,7 +18,7 @@ fn no_value_goes_to_a_consumer_that_has_gone_and_what_was_queued_is_dropped_then
     assert!(producer.is_closed());
     let back = producer.push(Arc::clone(&value));
     assert_eq!(back, Err(PushError::Closed(Arc::clone(&value))));
-    assert_eq!(producer.push_wait(Arc::clone(&value)), Err(Arc::clone(&value)));
+    assert_eq!(producer.push_wait(Arc::clone(&value)), Err(Closed(Arc::clone(&value))));
     assert_eq!(producer.claim(1).err(), Some(ClaimError::Closed));
     assert_eq!(producer.claim_wait(9).err(), Some(ClaimError::TooLong { most: 8 }));
     assert_eq!(producer.room(), 0);

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use uncontended_atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use uncontended_ring::broadcast::Plan;
-use uncontended_ring::{lanes, mpsc, records, spsc};
+use uncontended_ring::{Closed, lanes, mpsc, records, spsc};
 use uncontended_sys::{affinity, filter, membarrier};
 use uncontended_testkit::repetitions;
 
@@ -52,7 +52,7 @@ fn by_spsc(count: u64, disturb: Disturb) {
 /// A value, and which producer pushed it.
 type Numbered = (usize, u64);
 
-type Push<P> = fn(&mut P, Numbered) -> Result<(), Numbered>;
+type Push<P> = fn(&mut P, Numbered) -> Result<(), Closed<Numbered>>;
 
 /// What each producer pushes comes out in its order.
 fn from_many<P: Send, C: Send>(

@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 use uncontended_atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use uncontended_ring::{records, spsc};
+use uncontended_ring::{Closed, records, spsc};
 use uncontended_wait::Deadline;
 
 /// Longer than any sleep after a lost wakeup. The test's timeout, not a guarantee of the library.
@@ -189,7 +189,7 @@ fn a_side_is_killed_while_it_closes() {
         let child = lead(|| ring.consumer().ok(), |side| drop(side.take()), instructions);
         if child == Child::Killed {
             drop(ring.take_over_consumer());
-            assert_eq!(awake(&pushed, instructions), Err(2));
+            assert_eq!(awake(&pushed, instructions), Err(Closed(2)));
         }
         child
     });

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use uncontended_model::real::{Arc, AtomicU32, spawn, spin_loop};
 use uncontended_ring::broadcast::{Consumer, Plan, Producer};
 use uncontended_ring::notifier::Joint;
-use uncontended_ring::{PopError, PushError, spsc};
+use uncontended_ring::{Closed, PopError, PushError, spsc};
 use uncontended_wait::Sleepers;
 
 fn feed(mut producer: Producer<u32>, count: u32) {
@@ -342,7 +342,7 @@ fn no_side_sleeps_for_one_that_has_gone() {
     let a = consumers.take("a").unwrap();
     producer.push(1).unwrap();
     let goes = spawn(move || drop(a));
-    assert_eq!(producer.push_wait(2), Err(2));
+    assert_eq!(producer.push_wait(2), Err(Closed(2)));
     goes.join().unwrap();
 }
 

@@ -9,7 +9,7 @@ use exploring::{begins, holds};
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::lanes::group::{self, Consumer};
 use uncontended_ring::notifier::{Joint, Notifier};
-use uncontended_ring::{PopError, PushError, spsc};
+use uncontended_ring::{Closed, PopError, PushError, spsc};
 
 /// All values, to the end.
 fn drain<N: Notifier>(mut consumer: Consumer<u32, N>) -> Vec<u32> {
@@ -270,7 +270,7 @@ fn no_side_sleeps_for_those_that_have_gone() {
     producer.push(1).unwrap();
     let another = consumer.clone();
     let sleeper = spawn(move || {
-        assert_eq!(producer.push_wait(2), Err(2));
+        assert_eq!(producer.push_wait(2), Err(Closed(2)));
         producer
     });
     let other = spawn(move || drop(another));

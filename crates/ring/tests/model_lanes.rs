@@ -8,7 +8,7 @@ mod exploring;
 use exploring::holds;
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::notifier::Joint;
-use uncontended_ring::{PopError, PushError, lanes, spsc};
+use uncontended_ring::{Closed, PopError, PushError, lanes, spsc};
 
 /// All values, to the end.
 fn drain(consumer: &mut lanes::Consumer<u32>) -> Vec<u32> {
@@ -111,7 +111,7 @@ fn no_side_sleeps_for_one_that_has_gone() {
     let (mut producer, consumer) = lanes::blocking(2, 1).unwrap();
     producer.push(1).unwrap();
     let sleeper = spawn(move || {
-        assert_eq!(producer.push_wait(2), Err(2));
+        assert_eq!(producer.push_wait(2), Err(Closed(2)));
         producer
     });
     drop(consumer);

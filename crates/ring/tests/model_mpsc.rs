@@ -8,7 +8,7 @@ mod exploring;
 use exploring::{begins, holds, holds_in_three_rounds};
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::mpsc::{self, Consumer, Producer};
-use uncontended_ring::{PopError, PushError};
+use uncontended_ring::{Closed, PopError, PushError};
 
 fn push(mut producer: Producer<u32>, values: &[u32]) {
     for &value in values {
@@ -183,7 +183,7 @@ fn no_side_sleeps_for_one_that_has_gone<const PRODUCERS: usize>() {
     producer.push(1).unwrap();
     let sleepers = [(); PRODUCERS].map(|()| {
         let mut producer = producer.clone();
-        spawn(move || assert_eq!(producer.push_wait(2), Err(2)))
+        spawn(move || assert_eq!(producer.push_wait(2), Err(Closed(2))))
     });
     drop(consumer);
     for sleeper in sleepers {

@@ -10,9 +10,8 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use uncontended_ring::broadcast::Plan;
-use uncontended_ring::futures::Closed;
 use uncontended_ring::lanes::{self, group};
-use uncontended_ring::{ClaimError, lossy, mpsc, records, spsc};
+use uncontended_ring::{ClaimError, Closed, lossy, mpsc, records, spsc};
 use uncontended_wait::{Parker, Unparker};
 
 const COUNT: u64 = if cfg!(miri) { 20 } else { 2_000 };
@@ -47,15 +46,15 @@ fn next<S: Stream + Unpin>(stream: &mut S) -> impl Future<Output = Option<S::Ite
     poll_fn(|context| Pin::new(&mut *stream).poll_next(context))
 }
 
-async fn send<S: Sink<u64, Error = Closed> + Unpin>(
+async fn send<S: Sink<u64, Error = Closed<()>> + Unpin>(
     sink: &mut S,
     value: u64,
-) -> Result<(), Closed> {
+) -> Result<(), Closed<()>> {
     poll_fn(|context| Pin::new(&mut *sink).poll_ready(context)).await?;
     Pin::new(sink).start_send(value)
 }
 
-async fn close<S: Sink<u64, Error = Closed> + Unpin>(sink: &mut S) -> Result<(), Closed> {
+async fn close<S: Sink<u64, Error = Closed<()>> + Unpin>(sink: &mut S) -> Result<(), Closed<()>> {
     poll_fn(|context| Pin::new(&mut *sink).poll_close(context)).await
 }
 
@@ -92,7 +91,7 @@ macro_rules! a_task_on {
                         send(&mut sink, value).await.unwrap();
                     }
                     close(&mut sink).await.unwrap();
-                    assert_eq!(send(&mut sink, 0).await, Err(Closed));
+                    assert_eq!(send(&mut sink, 0).await, Err(Closed(())));
                 })
             });
             block_on(async move {
@@ -217,7 +216,7 @@ fn a_future_that_is_dropped_has_taken_nothing() {
     assert_eq!(consumer.pop(), Ok(2));
     assert_eq!(poll(pin!(consumer.pop_async())), Poll::Pending, "3 was dropped with its future");
     drop(consumer);
-    assert_eq!(poll(pin!(producer.push_async(4))), Poll::Ready(Err(4)));
+    assert_eq!(poll(pin!(producer.push_async(4))), Poll::Ready(Err(Closed(4))));
     let claimed = poll(pin!(producer.claim_up_to_async(1)));
     assert!(matches!(claimed, Poll::Ready(Err(ClaimError::Closed))));
 }
@@ -250,7 +249,7 @@ fn a_sink_tells_that_the_consumer_has_gone() {
     }
     assert_eq!(sent, 2, "one in the ring, one that waits");
     drop(consumer);
-    assert_eq!(poll(pin!(send(&mut sink, 9))), Poll::Ready(Err(Closed)));
+    assert_eq!(poll(pin!(send(&mut sink, 9))), Poll::Ready(Err(Closed(()))));
 }
 
 #[test]

@@ -14,7 +14,8 @@ use super::{Batch, Claim, Consumer, Plan, PlanError, Producer, Sides};
 #[cfg(feature = "async")]
 use crate::notifier::wait;
 use crate::notifier::{Joint, Sleeping, sleep};
-use crate::{ClaimError, PopError, PushError};
+use crate::{ClaimError, Closed, PopError, PushError};
+use std::time::Duration;
 use uncontended_wait::{Deadline, Sleepers};
 
 impl Plan {
@@ -66,10 +67,10 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// Publishes `value`. Sleeps until there is room for it.
     ///
     /// # Errors
-    /// The value, if all consumers have gone.
+    /// All consumers have gone. The error contains the value.
     #[inline]
-    pub fn push_wait(&mut self, value: T) -> Result<(), T> {
-        self.push_deadline(value, Deadline::NEVER).map_err(PushError::into_inner)
+    pub fn push_wait(&mut self, value: T) -> Result<(), Closed<T>> {
+        self.push_deadline(value, Deadline::NEVER).map_err(PushError::closed)
     }
 
     /// Like [`push_wait`](Self::push_wait), but gives up at `deadline`.
@@ -77,11 +78,23 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// # Errors
     /// The value, if the ring is still full or all consumers have gone.
     #[inline]
-    pub fn push_deadline(&mut self, value: T, deadline: Deadline) -> Result<(), PushError<T>> {
+    pub fn push_deadline(
+        &mut self,
+        value: T,
+        deadline: impl Into<Deadline>,
+    ) -> Result<(), PushError<T>> {
         if self.find(1) == Err(ClaimError::Full) {
-            self.wait_for_room(1, deadline);
+            self.wait_for_room(1, deadline.into());
         }
         self.push(value)
+    }
+
+    /// Like [`push_wait`](Self::push_wait), but gives up after `time`.
+    ///
+    /// # Errors
+    /// As for [`push_deadline`](Self::push_deadline).
+    pub fn push_timeout(&mut self, value: T, time: Duration) -> Result<(), PushError<T>> {
+        self.push_deadline(value, Deadline::after(time))
     }
 
     /// Claims room for exactly `count` values. Sleeps until there is enough.
@@ -101,12 +114,24 @@ impl<T, N: Sleeping> Producer<T, N> {
     pub fn claim_deadline(
         &mut self,
         count: usize,
-        deadline: Deadline,
+        deadline: impl Into<Deadline>,
     ) -> Result<Claim<'_, T, N>, ClaimError> {
         if self.find(count) == Err(ClaimError::Full) {
-            self.wait_for_room(count, deadline);
+            self.wait_for_room(count, deadline.into());
         }
         self.claim(count)
+    }
+
+    /// Like [`claim_wait`](Self::claim_wait), but gives up after `time`.
+    ///
+    /// # Errors
+    /// As for [`claim`](Producer::claim).
+    pub fn claim_timeout(
+        &mut self,
+        count: usize,
+        time: Duration,
+    ) -> Result<Claim<'_, T, N>, ClaimError> {
+        self.claim_deadline(count, Deadline::after(time))
     }
 
     /// Sleeps until there is room for `count` values, or there never will be, or the deadline passes. The caller's next
@@ -135,12 +160,24 @@ impl<T, N: Sleeping> Consumer<T, N> {
     pub fn read_deadline(
         &mut self,
         most: usize,
-        deadline: Deadline,
+        deadline: impl Into<Deadline>,
     ) -> Result<Batch<'_, T, N>, PopError> {
         if self.find(most) == Err(PopError::Empty) {
-            self.wait_for_values(most, deadline);
+            self.wait_for_values(most, deadline.into());
         }
         self.read(most)
+    }
+
+    /// Like [`read_wait`](Self::read_wait), but gives up after `time`.
+    ///
+    /// # Errors
+    /// As for [`read_deadline`](Self::read_deadline).
+    pub fn read_timeout(
+        &mut self,
+        most: usize,
+        time: Duration,
+    ) -> Result<Batch<'_, T, N>, PopError> {
+        self.read_deadline(most, Deadline::after(time))
     }
 
     /// Like [`read_wait`](Self::read_wait), for a task.

@@ -1,7 +1,7 @@
 //! Sides that sleep: hand-offs, departures and deadlines.
 
 use super::*;
-use crate::{ClaimError, PopError, PushError};
+use crate::{ClaimError, Closed, PopError, PushError};
 use std::thread;
 use std::time::Duration;
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
@@ -99,7 +99,7 @@ fn sleepers_learn_that_others_have_gone() {
     let mut b = all.remove(1);
     assert!(ends(move || b.read_wait(1).is_none(), || drop(all.remove(0))));
     // The producer, when the last consumer that it waits for goes.
-    assert_eq!(ends(move || producer.push_wait(2), || drop(all)), Err(2));
+    assert_eq!(ends(move || producer.push_wait(2), || drop(all)), Err(Closed(2)));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Room claimed for several values, which are published together.
 
 use super::Producer;
+use crate::PushError;
 use crate::notifier::{Notifier, Silent};
 use core::fmt;
 
@@ -38,11 +39,11 @@ impl<'p, T, N: Notifier> Claim<'p, T, N> {
     /// Writes `value` into the next slot of the claim.
     ///
     /// # Errors
-    /// The value, if the claim is full.
+    /// The claim is full: [`PushError::Full`] with the value.
     #[inline]
-    pub fn push(&mut self, value: T) -> Result<(), T> {
+    pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
         if self.filled == self.count {
-            return Err(value);
+            return Err(PushError::Full(value));
         }
         let at = self.producer.next.plus(self.filled);
         // SAFETY: there is room for `count` values (I1), and those before this one have been written.

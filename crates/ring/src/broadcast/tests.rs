@@ -53,7 +53,7 @@ fn what_is_not_released_is_read_again() {
     let (mut producer, mut consumers) = sides(&plan, &["a"]);
     let mut claim = producer.claim(4).unwrap();
     (0..4).for_each(|value| claim.push(value).unwrap());
-    assert_eq!(claim.push(9), Err(9));
+    assert_eq!(claim.push(9), Err(PushError::Full(9)));
     assert_eq!(claim.publish(), 4);
     drop(consumers[0].read(4).unwrap());
     consumers[0].read(4).unwrap().release_first(0);

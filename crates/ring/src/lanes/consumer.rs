@@ -134,10 +134,10 @@ impl<T, N: Sleeping + Clone> Consumer<T, N> {
     /// # Errors
     /// There is still no value, or there will never be one.
     #[inline(always)]
-    pub fn pop_deadline(&mut self, deadline: Deadline) -> Result<T, PopError> {
+    pub fn pop_deadline(&mut self, deadline: impl Into<Deadline>) -> Result<T, PopError> {
         match self.pop() {
             Err(PopError::Empty) => {
-                self.wait_for_values(deadline);
+                self.wait_for_values(deadline.into());
                 self.pop()
             }
             done => done,

@@ -110,6 +110,12 @@ pub fn blocking_at<T>(
     new(lanes, capacity, joint.clone())
 }
 
+/// A producer that may sleep, of [`blocking`].
+pub type BlockingProducer<T> = Producer<T, Joint>;
+
+/// The consumer that may sleep, of [`blocking`].
+pub type BlockingConsumer<T> = Consumer<T, Joint>;
+
 fn new<T, N: Notifier + Clone>(
     lanes: usize,
     capacity: usize,

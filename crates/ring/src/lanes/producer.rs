@@ -2,7 +2,7 @@
 
 use super::Free;
 use crate::notifier::{Notifier, Silent, Sleeping};
-use crate::{PushError, spsc};
+use crate::{Closed, PushError, spsc};
 use std::fmt;
 use std::time::Duration;
 use uncontended_atomic::Arc;
@@ -90,9 +90,9 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// Pushes `value`. Sleeps until there is room for it in the lane.
     ///
     /// # Errors
-    /// The value, if the consumer has gone.
+    /// The consumer has gone. The error contains the value.
     #[inline(always)]
-    pub fn push_wait(&mut self, value: T) -> Result<(), T> {
+    pub fn push_wait(&mut self, value: T) -> Result<(), Closed<T>> {
         self.lane().push_wait(value)
     }
 
@@ -101,8 +101,12 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// # Errors
     /// The value, if the lane is still full or the consumer has gone.
     #[inline(always)]
-    pub fn push_deadline(&mut self, value: T, deadline: Deadline) -> Result<(), PushError<T>> {
-        self.lane().push_deadline(value, deadline)
+    pub fn push_deadline(
+        &mut self,
+        value: T,
+        deadline: impl Into<Deadline>,
+    ) -> Result<(), PushError<T>> {
+        self.lane().push_deadline(value, deadline.into())
     }
 
     /// Like [`push_wait`](Self::push_wait), but gives up after `time`.

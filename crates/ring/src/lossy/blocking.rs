@@ -6,6 +6,7 @@
 use super::{ObserveError, Observer, Sides, build};
 use crate::notifier::{Joint, Sleeping, sleep};
 use crate::{CapacityError, Plain};
+use std::time::Duration;
 use uncontended_wait::{Deadline, Sleepers};
 
 /// Makes a lossy ring whose observers may sleep and may be `capacity` values behind. Clone the observer for more.
@@ -60,11 +61,19 @@ impl<T: Plain, N: Sleeping> Observer<T, N> {
     /// # Errors
     /// There is still no value, or there never will be one, or values were lost.
     #[inline]
-    pub fn read_deadline(&mut self, deadline: Deadline) -> Result<T, ObserveError> {
+    pub fn read_deadline(&mut self, deadline: impl Into<Deadline>) -> Result<T, ObserveError> {
         match self.read() {
-            Err(ObserveError::Empty) => self.wait_for_value(deadline),
+            Err(ObserveError::Empty) => self.wait_for_value(deadline.into()),
             done => done,
         }
+    }
+
+    /// Like [`read_wait`](Self::read_wait), but gives up after `time`.
+    ///
+    /// # Errors
+    /// As for [`read_deadline`](Self::read_deadline).
+    pub fn read_timeout(&mut self, time: Duration) -> Result<T, ObserveError> {
+        self.read_deadline(Deadline::after(time))
     }
 
     /// Like [`read_wait`](Observer::read_wait), for a task.

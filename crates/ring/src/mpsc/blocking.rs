@@ -3,7 +3,7 @@
 use super::{Consumer, Producer, Sides, ring_at};
 use crate::notifier::{Joint, Sleeping, sleep};
 use crate::position::Position;
-use crate::{CapacityError, ClaimError, PopError, PushError};
+use crate::{CapacityError, ClaimError, Closed, PopError, PushError};
 use std::time::Duration;
 use uncontended_wait::{Deadline, Sleepers};
 
@@ -39,14 +39,20 @@ pub fn blocking_at<T>(capacity: usize, joint: &Joint) -> Result<Sides<T, Joint>,
     ring_at(capacity, Position::new(0), joint.clone())
 }
 
+/// A producer that may sleep, of [`blocking`].
+pub type BlockingProducer<T> = Producer<T, Sleepers>;
+
+/// The consumer that may sleep, of [`blocking`].
+pub type BlockingConsumer<T> = Consumer<T, Sleepers>;
+
 impl<T, N: Sleeping> Producer<T, N> {
     /// Pushes `value`. Sleeps until there is room for it.
     ///
     /// # Errors
-    /// The value, if the consumer has gone.
+    /// The consumer has gone. The error contains the value.
     #[inline(always)]
-    pub fn push_wait(&mut self, value: T) -> Result<(), T> {
-        self.push_deadline(value, Deadline::NEVER).map_err(PushError::into_inner)
+    pub fn push_wait(&mut self, value: T) -> Result<(), Closed<T>> {
+        self.push_deadline(value, Deadline::NEVER).map_err(PushError::closed)
     }
 
     /// Like [`push_wait`](Self::push_wait), but gives up at `deadline`.
@@ -54,7 +60,12 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// # Errors
     /// The value, if the ring is still full or its consumer has gone.
     #[inline(always)]
-    pub fn push_deadline(&mut self, mut value: T, deadline: Deadline) -> Result<(), PushError<T>> {
+    pub fn push_deadline(
+        &mut self,
+        mut value: T,
+        deadline: impl Into<Deadline>,
+    ) -> Result<(), PushError<T>> {
+        let deadline = deadline.into();
         loop {
             match self.push(value) {
                 Err(PushError::Full(back)) if !deadline.has_passed() => value = back,
@@ -72,15 +83,24 @@ impl<T, N: Sleeping> Producer<T, N> {
         self.push_deadline(value, Deadline::after(time))
     }
 
-    /// Like [`push_all`](Producer::push_all), but sleeps until there is room for all, or gives up at `deadline`.
+    /// Like [`push_all`](Producer::push_all), but sleeps until there is room for all.
+    ///
+    /// # Errors
+    /// As for [`push_all`](Producer::push_all), but never [`ClaimError::Full`].
+    pub fn push_all_wait(&mut self, values: &mut Vec<T>) -> Result<(), ClaimError> {
+        self.push_all_deadline(values, Deadline::NEVER)
+    }
+
+    /// Like [`push_all_wait`](Self::push_all_wait), but gives up at `deadline`.
     ///
     /// # Errors
     /// As for [`push_all`](Producer::push_all); [`ClaimError::Full`] if `deadline` has passed.
     pub fn push_all_deadline(
         &mut self,
         values: &mut Vec<T>,
-        deadline: Deadline,
+        deadline: impl Into<Deadline>,
     ) -> Result<(), ClaimError> {
+        let deadline = deadline.into();
         loop {
             match self.push_all(values) {
                 Err(ClaimError::Full) if !deadline.has_passed() => {}
@@ -88,6 +108,18 @@ impl<T, N: Sleeping> Producer<T, N> {
             }
             self.wait_for_room(values.len() as u64, deadline);
         }
+    }
+
+    /// Like [`push_all_wait`](Self::push_all_wait), but gives up after `time`.
+    ///
+    /// # Errors
+    /// As for [`push_all_deadline`](Self::push_all_deadline).
+    pub fn push_all_timeout(
+        &mut self,
+        values: &mut Vec<T>,
+        time: Duration,
+    ) -> Result<(), ClaimError> {
+        self.push_all_deadline(values, Deadline::after(time))
     }
 
     /// Sleeps until there is room for `count` values, or there never will be. Another producer may take the room first.
@@ -115,10 +147,10 @@ impl<T, N: Sleeping> Consumer<T, N> {
     /// # Errors
     /// There is still no value, or there will never be one.
     #[inline(always)]
-    pub fn pop_deadline(&mut self, deadline: Deadline) -> Result<T, PopError> {
+    pub fn pop_deadline(&mut self, deadline: impl Into<Deadline>) -> Result<T, PopError> {
         match self.pop() {
             Err(PopError::Empty) => {
-                self.wait_for_values(deadline);
+                self.wait_for_values(deadline.into());
                 self.pop()
             }
             done => done,

@@ -47,7 +47,7 @@ mod producer;
 mod tests;
 
 #[cfg(feature = "std")]
-pub use self::blocking::{blocking, blocking_at};
+pub use self::blocking::{BlockingConsumer, BlockingProducer, blocking, blocking_at};
 pub use self::consumer::Consumer;
 pub use self::producer::Producer;
 

@@ -145,7 +145,7 @@ fn deadlines_are_kept_and_sleepers_learn_of_the_end() {
         [thread::spawn(move || producer.push_wait(3)), thread::spawn(move || other.push_wait(4))];
     thread::sleep(Duration::from_millis(5));
     drop(consumer);
-    let mut refused = sleepers.map(|sleeper| sleeper.join().unwrap().unwrap_err());
+    let mut refused = sleepers.map(|sleeper| sleeper.join().unwrap().unwrap_err().into_inner());
     refused.sort_unstable();
     assert_eq!(refused, [3, 4]);
 

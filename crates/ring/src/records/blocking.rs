@@ -12,6 +12,7 @@ use crate::ClaimError;
 #[cfg(feature = "async")]
 use crate::notifier::wait;
 use crate::notifier::{Sleeping, sleep};
+use std::time::Duration;
 use uncontended_wait::Deadline;
 
 macro_rules! sleeping_sides {
@@ -34,10 +35,11 @@ macro_rules! sleeping_sides {
             pub fn claim_deadline(
                 &mut self,
                 len: usize,
-                deadline: Deadline,
+                deadline: impl Into<Deadline>,
             ) -> Result<Chunk<'_, Self>, ClaimError> {
                 let claimed = match self.find(len) {
                     Err(ClaimError::Full) => {
+                        let deadline = deadline.into();
                         let look = |side: &mut Self| match side.find(len) {
                             Err(ClaimError::Full) => None,
                             found => Some(found),
@@ -52,6 +54,18 @@ macro_rules! sleeping_sides {
                 };
                 // SAFETY: the range was claimed just now (R2).
                 Ok(unsafe { Chunk::new(self, claimed) })
+            }
+
+            /// Like [`claim_wait`](Self::claim_wait), but gives up after `time`.
+            ///
+            /// # Errors
+            /// As for [`claim`](Self::claim).
+            pub fn claim_timeout(
+                &mut self,
+                len: usize,
+                time: Duration,
+            ) -> Result<Chunk<'_, Self>, ClaimError> {
+                self.claim_deadline(len, Deadline::after(time))
             }
 
             /// Like [`claim_wait`](Self::claim_wait), for a task.
@@ -76,10 +90,31 @@ macro_rules! sleeping_sides {
             /// As for [`claim_wait`](Self::claim_wait).
             #[inline]
             pub fn push_wait(&mut self, bytes: &[u8]) -> Result<(), ClaimError> {
-                let mut chunk = self.claim_wait(bytes.len())?;
+                self.push_deadline(bytes, Deadline::NEVER)
+            }
+
+            /// Like [`push_wait`](Self::push_wait), but gives up at `deadline`.
+            ///
+            /// # Errors
+            /// As for [`claim`](Self::claim).
+            #[inline]
+            pub fn push_deadline(
+                &mut self,
+                bytes: &[u8],
+                deadline: impl Into<Deadline>,
+            ) -> Result<(), ClaimError> {
+                let mut chunk = self.claim_deadline(bytes.len(), deadline)?;
                 chunk.fill(bytes);
                 chunk.commit();
                 Ok(())
+            }
+
+            /// Like [`push_wait`](Self::push_wait), but gives up after `time`.
+            ///
+            /// # Errors
+            /// As for [`claim`](Self::claim).
+            pub fn push_timeout(&mut self, bytes: &[u8], time: Duration) -> Result<(), ClaimError> {
+                self.push_deadline(bytes, Deadline::after(time))
             }
         }
 
@@ -91,6 +126,17 @@ macro_rules! sleeping_sides {
             #[inline]
             pub fn read_wait(&mut self) -> Result<Record<'_, Self>, RecordError> {
                 self.read_deadline(Deadline::NEVER)
+            }
+
+            /// Like [`read_wait`](Self::read_wait), but gives up after `time`.
+            ///
+            /// # Errors
+            /// As for [`read_deadline`](Self::read_deadline).
+            pub fn read_timeout(
+                &mut self,
+                time: Duration,
+            ) -> Result<Record<'_, Self>, RecordError> {
+                self.read_deadline(Deadline::after(time))
             }
 
             /// Like [`read_wait`](Self::read_wait), for a task.
@@ -116,10 +162,11 @@ macro_rules! sleeping_sides {
             #[inline]
             pub fn read_deadline(
                 &mut self,
-                deadline: Deadline,
+                deadline: impl Into<Deadline>,
             ) -> Result<Record<'_, Self>, RecordError> {
                 let place = match self.find() {
                     Err(RecordError::Empty) => {
+                        let deadline = deadline.into();
                         let look = |side: &mut Self| match side.find() {
                             Err(RecordError::Empty) => None,
                             found => Some(found),

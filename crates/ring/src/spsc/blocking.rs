@@ -13,7 +13,7 @@ use super::{Batch, Claim, Consumer, Producer, Sides, ring_at};
 use crate::notifier::wait;
 use crate::notifier::{Joint, Sleeping, sleep};
 use crate::position::Position;
-use crate::{CapacityError, ClaimError, PopError, PushError};
+use crate::{CapacityError, ClaimError, Closed, PopError, PushError};
 use std::time::Duration;
 use uncontended_wait::{Deadline, Sleepers};
 
@@ -45,14 +45,20 @@ pub fn blocking_at<T>(capacity: usize, joint: &Joint) -> Result<Sides<T, Joint>,
     ring_at(capacity, Position::new(0), joint.clone())
 }
 
+/// The producer that may sleep, of [`blocking`].
+pub type BlockingProducer<T> = Producer<T, Sleepers>;
+
+/// The consumer that may sleep, of [`blocking`].
+pub type BlockingConsumer<T> = Consumer<T, Sleepers>;
+
 impl<T, N: Sleeping> Producer<T, N> {
     /// Pushes `value`. Sleeps until there is room for it.
     ///
     /// # Errors
-    /// The value, if the consumer has gone.
+    /// The consumer has gone. The error contains the value.
     #[inline(always)]
-    pub fn push_wait(&mut self, value: T) -> Result<(), T> {
-        self.push_deadline(value, Deadline::NEVER).map_err(PushError::into_inner)
+    pub fn push_wait(&mut self, value: T) -> Result<(), Closed<T>> {
+        self.push_deadline(value, Deadline::NEVER).map_err(PushError::closed)
     }
 
     /// Like [`push_wait`](Self::push_wait), but gives up at `deadline`.
@@ -60,10 +66,14 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// # Errors
     /// The value, if the ring is still full or its consumer has gone.
     #[inline(always)]
-    pub fn push_deadline(&mut self, value: T, deadline: Deadline) -> Result<(), PushError<T>> {
+    pub fn push_deadline(
+        &mut self,
+        value: T,
+        deadline: impl Into<Deadline>,
+    ) -> Result<(), PushError<T>> {
         // Wait before passing the value on, so that it moves once.
         if !self.has_room(1) {
-            self.wait_for_room(1, deadline);
+            self.wait_for_room(1, deadline.into());
         }
         self.push(value)
     }
@@ -91,12 +101,24 @@ impl<T, N: Sleeping> Producer<T, N> {
     pub fn claim_deadline(
         &mut self,
         count: usize,
-        deadline: Deadline,
+        deadline: impl Into<Deadline>,
     ) -> Result<Claim<'_, T, N>, ClaimError> {
         if count <= self.capacity() && !self.has_room(count as u64) {
-            self.wait_for_room(count as u64, deadline);
+            self.wait_for_room(count as u64, deadline.into());
         }
         self.claim(count)
+    }
+
+    /// Like [`claim_wait`](Self::claim_wait), but gives up after `time`.
+    ///
+    /// # Errors
+    /// As for [`claim`](Producer::claim).
+    pub fn claim_timeout(
+        &mut self,
+        count: usize,
+        time: Duration,
+    ) -> Result<Claim<'_, T, N>, ClaimError> {
+        self.claim_deadline(count, Deadline::after(time))
     }
 
     /// Claims the room that there is, for at most `most` values (0 counts as 1). Sleeps until there is some.
@@ -116,12 +138,24 @@ impl<T, N: Sleeping> Producer<T, N> {
     pub fn claim_up_to_deadline(
         &mut self,
         most: usize,
-        deadline: Deadline,
+        deadline: impl Into<Deadline>,
     ) -> Result<Claim<'_, T, N>, ClaimError> {
         if !self.has_room(1) {
-            self.wait_for_room(1, deadline);
+            self.wait_for_room(1, deadline.into());
         }
         self.claim_up_to(most)
+    }
+
+    /// Like [`claim_up_to_wait`](Self::claim_up_to_wait), but gives up after `time`.
+    ///
+    /// # Errors
+    /// As for [`claim_up_to`](Producer::claim_up_to).
+    pub fn claim_up_to_timeout(
+        &mut self,
+        most: usize,
+        time: Duration,
+    ) -> Result<Claim<'_, T, N>, ClaimError> {
+        self.claim_up_to_deadline(most, Deadline::after(time))
     }
 
     /// Like [`claim_up_to_wait`](Self::claim_up_to_wait), for a task.
@@ -157,11 +191,11 @@ impl<T, N: Sleeping> Producer<T, N> {
     }
 
     /// Like [`push_slice_wait`](Self::push_slice_wait), but gives up at `deadline`.
-    pub fn push_slice_deadline(&mut self, values: &[T], deadline: Deadline) -> usize
+    pub fn push_slice_deadline(&mut self, values: &[T], deadline: impl Into<Deadline>) -> usize
     where
         T: Copy,
     {
-        let mut pushed = 0;
+        let (deadline, mut pushed) = (deadline.into(), 0);
         while pushed < values.len() {
             let left = &values[pushed..];
             let Ok(mut claim) = self.claim_up_to_deadline(left.len(), deadline) else { break };
@@ -169,6 +203,14 @@ impl<T, N: Sleeping> Producer<T, N> {
             pushed += claim.publish();
         }
         pushed
+    }
+
+    /// Like [`push_slice_wait`](Self::push_slice_wait), but gives up after `time`.
+    pub fn push_slice_timeout(&mut self, values: &[T], time: Duration) -> usize
+    where
+        T: Copy,
+    {
+        self.push_slice_deadline(values, Deadline::after(time))
     }
 
     /// Sleeps until there is room for `count` values, or there never will be.
@@ -194,9 +236,9 @@ impl<T, N: Sleeping> Consumer<T, N> {
     /// # Errors
     /// There is still no value, or there will never be one.
     #[inline(always)]
-    pub fn pop_deadline(&mut self, deadline: Deadline) -> Result<T, PopError> {
+    pub fn pop_deadline(&mut self, deadline: impl Into<Deadline>) -> Result<T, PopError> {
         if !self.has_values() {
-            self.wait_for_values(deadline);
+            self.wait_for_values(deadline.into());
         }
         self.pop()
     }
@@ -219,14 +261,22 @@ impl<T, N: Sleeping> Consumer<T, N> {
     }
 
     /// Like [`pop_slice_wait`](Self::pop_slice_wait), but gives up at `deadline`.
-    pub fn pop_slice_deadline(&mut self, into: &mut [T], deadline: Deadline) -> usize
+    pub fn pop_slice_deadline(&mut self, into: &mut [T], deadline: impl Into<Deadline>) -> usize
     where
         T: Copy,
     {
         if !into.is_empty() && !self.has_values() {
-            self.wait_for_values(deadline);
+            self.wait_for_values(deadline.into());
         }
         self.pop_slice(into)
+    }
+
+    /// Like [`pop_slice_wait`](Self::pop_slice_wait), but gives up after `time`.
+    pub fn pop_slice_timeout(&mut self, into: &mut [T], time: Duration) -> usize
+    where
+        T: Copy,
+    {
+        self.pop_slice_deadline(into, Deadline::after(time))
     }
 
     /// Like [`read`](Consumer::read), but sleeps until there is a value. `None`: there will never be one.
@@ -241,12 +291,24 @@ impl<T, N: Sleeping> Consumer<T, N> {
     pub fn read_deadline(
         &mut self,
         most: usize,
-        deadline: Deadline,
+        deadline: impl Into<Deadline>,
     ) -> Result<Batch<'_, T, N>, PopError> {
         if !self.has_values() {
-            self.wait_for_values(deadline);
+            self.wait_for_values(deadline.into());
         }
         self.read(most)
+    }
+
+    /// Like [`read_wait`](Self::read_wait), but gives up after `time`.
+    ///
+    /// # Errors
+    /// As for [`read_deadline`](Self::read_deadline).
+    pub fn read_timeout(
+        &mut self,
+        most: usize,
+        time: Duration,
+    ) -> Result<Batch<'_, T, N>, PopError> {
+        self.read_deadline(most, Deadline::after(time))
     }
 
     /// Like [`read_wait`](Self::read_wait), for a task.

@@ -1,7 +1,7 @@
 //! Sides that sleep: hand-offs, departures and deadlines.
 
 use super::*;
-use crate::{ClaimError, PopError, PushError};
+use crate::{ClaimError, Closed, PopError, PushError};
 use std::thread;
 use std::time::Duration;
 use uncontended_wait::{Deadline, Sleepers};
@@ -115,7 +115,7 @@ fn a_sleeper_learns_that_the_other_side_has_gone() {
     let sleeper = thread::spawn(move || producer.push_wait(2));
     thread::sleep(Duration::from_millis(5));
     drop(consumer);
-    assert_eq!(sleeper.join().unwrap(), Err(2));
+    assert_eq!(sleeper.join().unwrap(), Err(Closed(2)));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Slots written in place and published together. The header of [`spsc`](super) has the invariants and the edges.
 
 use super::Producer;
+use crate::PushError;
 use crate::notifier::{Notifier, Silent};
 use crate::slots::{Run, Slot};
 use core::fmt;
@@ -47,10 +48,10 @@ impl<'p, T, N: Notifier> Claim<'p, T, N> {
     /// Writes `value` into the next slot of the claim.
     ///
     /// # Errors
-    /// The value, if the claim is full.
+    /// The claim is full: [`PushError::Full`] with the value.
     #[inline(always)]
-    pub fn push(&mut self, value: T) -> Result<(), T> {
-        let Some(slot) = self.free.next() else { return Err(value) };
+    pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
+        let Some(slot) = self.free.next() else { return Err(PushError::Full(value)) };
         // SAFETY: there is room for `len` values, so the slot is empty and belongs to the producer (I2, I5).
         unsafe { slot.write(value) };
         Ok(())

@@ -6,6 +6,7 @@ use crate::notifier::{Notifier, Silent};
 use crate::pace::Pace;
 use crate::position::{Mark, Position};
 use crate::slots::{Run, Slot};
+use alloc::vec::Vec;
 use core::fmt;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -229,6 +230,28 @@ impl<T, N: Notifier> Consumer<T, N> {
         self.seen = tail.position();
         self.fetch = self.place.slots.last_whole_line(self.seen);
         tail
+    }
+
+    /// Pops up to `most` values and appends them to `into`. Gives their slots back together, and returns their number.
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = uncontended_ring::spsc::ring(4)?;
+    /// producer.push_slice(&[1, 2, 3]);
+    /// let mut values = vec![0];
+    /// assert_eq!(consumer.pop_into(&mut values, 2), Ok(2));
+    /// assert_eq!((values, consumer.pop()), (vec![0, 1, 2], Ok(3)));
+    /// # Ok::<(), uncontended_ring::CapacityError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no value, as for [`pop`](Consumer::pop).
+    pub fn pop_into(&mut self, into: &mut Vec<T>, most: usize) -> Result<usize, PopError> {
+        let batch = self.read(most)?;
+        let count = batch.len().min(most);
+        // Growing may panic, and the values must then stay in the ring.
+        into.reserve(count);
+        into.extend(batch.into_iter().take(count));
+        Ok(count)
     }
 
     /// How many values can be popped now. The number only grows until the next pop.

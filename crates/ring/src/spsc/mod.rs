@@ -51,7 +51,7 @@ mod tests;
 
 pub use self::batch::{Batch, Iter, Taken};
 #[cfg(feature = "std")]
-pub use self::blocking::{blocking, blocking_at};
+pub use self::blocking::{BlockingConsumer, BlockingProducer, blocking, blocking_at};
 pub use self::claim::Claim;
 pub use self::consumer::Consumer;
 pub use self::producer::Producer;

@@ -141,7 +141,7 @@ fn batches_are_claimed_written_read_and_released_in_place() {
             assert_eq!(consumer.pop(), Err(PopError::Empty));
         }
         let mut claim = producer.claim(3).unwrap();
-        assert_eq!((0..4).map(|value| claim.push(value)).last(), Some(Err(3)));
+        assert_eq!((0..4).map(|value| claim.push(value)).last(), Some(Err(PushError::Full(3))));
         drop(claim);
         assert_eq!(consumer.pop(), Err(PopError::Empty), "what was not published never was");
         assert_eq!(producer.push_slice(&[1, 2, 3, 4, 5, 6]), 5);
@@ -164,7 +164,10 @@ fn a_claim_takes_the_room_there_is_and_is_filled_across_the_end_of_the_array() {
             assert_eq!(room, most.clamp(1, capacity));
             assert_eq!(claim.fill(sent.by_ref().take(1)), 1);
             assert_eq!(claim.fill(&mut sent), room - 1, "and no value is taken without room");
-            assert_eq!((claim.fill(&mut sent), claim.push(0), claim.publish()), (0, Err(0), room));
+            assert_eq!(
+                (claim.fill(&mut sent), claim.push(0), claim.publish()),
+                (0, Err(PushError::Full(0)), room)
+            );
             let is_full = producer.claim_up_to(1).err() == Some(ClaimError::Full);
             assert_eq!(is_full, room == capacity);
             let batch = consumer.read(usize::MAX).unwrap();

@@ -4,11 +4,10 @@
 //! I1: that of the module above: the sleepers of a side lie in the ring that it keeps.
 
 use super::{Drain, Source, taken};
-use crate::PushError;
 use crate::notifier::kept;
+use crate::{Closed, PushError};
 use futures_core::Stream;
 use futures_sink::Sink;
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use uncontended_wait::Ticket;
@@ -47,6 +46,7 @@ impl<S: Source> Drop for Values<S> {
 }
 
 /// A producer as a sink. It has room for one value more than its ring, which a task that is not ready yet may send.
+/// [`Closed`]: all on the other side have gone, or the sink is closed; what waited for room is dropped.
 #[derive(Debug)]
 pub struct Entry<S: Drain> {
     /// `None` once it is closed.
@@ -61,9 +61,9 @@ impl<S: Drain> Entry<S> {
     }
 
     /// Puts the waiting value in, once there is room.
-    fn poll_put(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Closed>> {
+    fn poll_put(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Closed<()>>> {
         let Entry { side, waiting, ticket } = self;
-        let Some(side) = side else { return Poll::Ready(Err(Closed)) };
+        let Some(side) = side else { return Poll::Ready(Err(Closed(()))) };
         // SAFETY: by the trait's contract (I1).
         let sleepers = unsafe { kept(side.sleepers()) };
         sleepers.poll_until(ticket, context, || match waiting.take() {
@@ -73,7 +73,7 @@ impl<S: Drain> Entry<S> {
                     *waiting = Some(back);
                     None
                 }
-                done => Some(done.map_err(|_| Closed)),
+                done => Some(done.map_err(|_| Closed(()))),
             },
         })
     }
@@ -90,31 +90,31 @@ impl<S: Drain> Entry<S> {
 impl<S: Drain> Unpin for Entry<S> {}
 
 impl<S: Drain> Sink<S::Item> for Entry<S> {
-    type Error = Closed;
+    type Error = Closed<()>;
 
-    fn poll_ready(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Closed>> {
+    fn poll_ready(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Closed<()>>> {
         self.get_mut().poll_put(context)
     }
 
-    fn start_send(self: Pin<&mut Self>, value: S::Item) -> Result<(), Closed> {
+    fn start_send(self: Pin<&mut Self>, value: S::Item) -> Result<(), Closed<()>> {
         let this = self.get_mut();
         debug_assert!(this.waiting.is_none(), "`poll_ready` came first");
-        let side = this.side.as_mut().ok_or(Closed)?;
+        let side = this.side.as_mut().ok_or(Closed(()))?;
         match side.put(value) {
             Err(PushError::Full(back)) => {
                 this.waiting = Some(back);
                 Ok(())
             }
-            done => done.map_err(|_| Closed),
+            done => done.map_err(|_| Closed(())),
         }
     }
 
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Closed>> {
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Closed<()>>> {
         self.get_mut().poll_put(context)
     }
 
     /// Flushes, then ends the side, which the other side notices.
-    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Closed>> {
+    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Closed<()>>> {
         let this = self.get_mut();
         if this.side.is_some() && this.waiting.is_some() {
             ready!(this.poll_put(context))?;
@@ -129,15 +129,3 @@ impl<S: Drain> Drop for Entry<S> {
         self.close();
     }
 }
-
-/// All on the other side have gone, or the sink is closed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Closed;
-
-impl fmt::Display for Closed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the ring is closed")
-    }
-}
-
-impl std::error::Error for Closed {}

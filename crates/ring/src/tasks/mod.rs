@@ -16,7 +16,7 @@ pub mod futures;
 
 use crate::lanes::{self, group};
 use crate::notifier::{Sleeping, wait};
-use crate::{PopError, PushError, broadcast, mpsc, spsc};
+use crate::{Closed, PopError, PushError, broadcast, mpsc, spsc};
 use uncontended_wait::Sleepers;
 
 /// A side that values come out of.
@@ -60,14 +60,14 @@ fn taken<S: Source>(side: &mut S) -> Option<Option<S::Item>> {
 }
 
 /// Puts `value` in, once there is room; or gives it back if all on the other side have gone.
-pub(crate) async fn push<S: Drain>(side: &mut S, value: S::Item) -> Result<(), S::Item> {
+pub(crate) async fn push<S: Drain>(side: &mut S, value: S::Item) -> Result<(), Closed<S::Item>> {
     let mut value = Some(value);
     let look = |side: &mut S| match side.put(value.take()?) {
         Err(PushError::Full(back)) => {
             value = Some(back);
             None
         }
-        done => Some(done.map_err(PushError::into_inner)),
+        done => Some(done.map_err(PushError::closed)),
     };
     // SAFETY: by the trait's contract (I1).
     unsafe { wait(side, S::sleepers, look) }.await
@@ -100,8 +100,8 @@ macro_rules! producers {
                 /// is not pushed, but dropped.
                 ///
                 /// # Errors
-                /// The value, if all on the other side have gone.
-                pub async fn push_async(&mut self, value: T) -> Result<(), T> {
+                /// All on the other side have gone. The error contains the value.
+                pub async fn push_async(&mut self, value: T) -> Result<(), Closed<T>> {
                     push(self, value).await
                 }
 

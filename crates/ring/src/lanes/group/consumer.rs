@@ -162,9 +162,9 @@ impl<T, N: Sleeping> Consumer<T, N> {
     /// # Errors
     /// There is still no value, or there will never be one.
     #[inline(always)]
-    pub fn pop_deadline(&mut self, deadline: Deadline) -> Result<T, PopError> {
+    pub fn pop_deadline(&mut self, deadline: impl Into<Deadline>) -> Result<T, PopError> {
         match self.pop() {
-            Err(PopError::Empty) => self.sleep_and_pop(deadline),
+            Err(PopError::Empty) => self.sleep_and_pop(deadline.into()),
             done => done,
         }
     }

@@ -129,6 +129,12 @@ pub fn blocking_at<T>(
     ring_at(lanes, capacity, Position::new(0), joint.clone())
 }
 
+/// A producer that may sleep, of [`blocking`].
+pub type BlockingProducer<T> = Producer<T, Sleepers>;
+
+/// A consumer that may sleep, of [`blocking`].
+pub type BlockingConsumer<T> = Consumer<T, Sleepers>;
+
 /// What all sides share.
 struct Group<T, N> {
     lanes: Box<[Lane<T, N>]>,

@@ -2,9 +2,9 @@
 
 use super::lane::Lane;
 use super::{Free, Group};
-use crate::PushError;
 use crate::notifier::{Notifier, Silent, Sleeping};
 use crate::position::Position;
+use crate::{Closed, PushError};
 use std::fmt;
 use std::time::Duration;
 use uncontended_atomic::Arc;
@@ -160,10 +160,10 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// Pushes `value`. Sleeps until there is room for it in the lane.
     ///
     /// # Errors
-    /// The value, if all consumers have gone.
+    /// All consumers have gone. The error contains the value.
     #[inline(always)]
-    pub fn push_wait(&mut self, value: T) -> Result<(), T> {
-        self.push_deadline(value, Deadline::NEVER).map_err(PushError::into_inner)
+    pub fn push_wait(&mut self, value: T) -> Result<(), Closed<T>> {
+        self.push_deadline(value, Deadline::NEVER).map_err(PushError::closed)
     }
 
     /// Like [`push_wait`](Self::push_wait), but gives up at `deadline`.
@@ -171,10 +171,14 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// # Errors
     /// The value, if the lane is still full or all consumers have gone.
     #[inline(always)]
-    pub fn push_deadline(&mut self, value: T, deadline: Deadline) -> Result<(), PushError<T>> {
+    pub fn push_deadline(
+        &mut self,
+        value: T,
+        deadline: impl Into<Deadline>,
+    ) -> Result<(), PushError<T>> {
         // Wait before passing the value on, so that it moves once.
         if !self.entry().has_room() {
-            self.wait_for_room(deadline);
+            self.wait_for_room(deadline.into());
         }
         self.push(value)
     }
