@@ -57,8 +57,8 @@ macro_rules! producers {
 }
 
 macro_rules! consumers {
-    ($($ring:ident)*) => { $(
-        impl<T, N: Notifier> $ring::Consumer<T, N> {
+    ($($ring:ident($($bound:path)?))*) => { $(
+        impl<T $(: $bound)?, N: Notifier> $ring::Consumer<T, N> {
             /// Like [`pop`](Self::pop), but tries until there is a value, and lets `idle` pass the time between.
             /// `None`: there will never be one.
             #[inline]
@@ -79,4 +79,4 @@ macro_rules! consumers {
 }
 
 producers!(spsc mpsc lanes group broadcast);
-consumers!(spsc mpsc lanes group);
+consumers!(spsc() mpsc() lanes() group() broadcast(Clone));

@@ -1,4 +1,4 @@
-//! Consumers as iterators: `for value in consumer`, or `for value in &mut consumer`.
+//! Consumers as iterators: `for value in consumer`, or `for value in consumer.iter()`. Those of a broadcast give clones.
 //!
 //! ```
 //! let (mut producer, consumer) = uncontended_ring::spsc::blocking(2)?;
@@ -10,7 +10,7 @@
 
 use crate::lanes::{self, group};
 use crate::notifier::Sleeping;
-use crate::{mpsc, spsc};
+use crate::{broadcast, mpsc, spsc};
 use std::fmt;
 
 #[expect(unnameable_types, reason = "sealed")]
@@ -51,9 +51,9 @@ impl<C: Waits> Waits for &mut C {
 }
 
 macro_rules! iterators {
-    ($($ring:ident($($bound:path),+))*) => {
+    ($($ring:ident<T $(: $bound:path)?, N: Sleeping $(+ $more:path)?>)*) => {
         $(
-            impl<T, N: $($bound +)+> Waits for $ring::Consumer<T, N> {
+            impl<T $(: $bound)?, N: Sleeping $(+ $more)?> Waits for $ring::Consumer<T, N> {
                 type Item = T;
 
                 #[inline(always)]
@@ -62,7 +62,15 @@ macro_rules! iterators {
                 }
             }
 
-            impl<T, N: $($bound +)+> IntoIterator for $ring::Consumer<T, N> {
+            impl<T $(: $bound)?, N: Sleeping $(+ $more)?> $ring::Consumer<T, N> {
+                /// The values, oldest first. The iterator sleeps while there is none, and ends once there will never be
+                /// another.
+                pub fn iter(&mut self) -> Values<&mut Self> {
+                    Values(self)
+                }
+            }
+
+            impl<T $(: $bound)?, N: Sleeping $(+ $more)?> IntoIterator for $ring::Consumer<T, N> {
                 type Item = T;
                 type IntoIter = Values<Self>;
 
@@ -71,7 +79,7 @@ macro_rules! iterators {
                 }
             }
 
-            impl<'c, T, N: $($bound +)+> IntoIterator for &'c mut $ring::Consumer<T, N> {
+            impl<'c, T $(: $bound)?, N: Sleeping $(+ $more)?> IntoIterator for &'c mut $ring::Consumer<T, N> {
                 type Item = T;
                 type IntoIter = Values<Self>;
 
@@ -84,8 +92,9 @@ macro_rules! iterators {
 }
 
 iterators! {
-    spsc(Sleeping)
-    mpsc(Sleeping)
-    lanes(Sleeping, Clone)
-    group(Sleeping)
+    spsc<T, N: Sleeping>
+    mpsc<T, N: Sleeping>
+    lanes<T, N: Sleeping + Clone>
+    group<T, N: Sleeping>
+    broadcast<T: Clone, N: Sleeping>
 }

@@ -26,7 +26,7 @@ macro_rules! has_the_conventions {
         let late = Deadline::from(Instant::now() - SHORT);
         assert_eq!(producer.push_deadline(3, late), Err(PushError::Full(3)));
         assert_eq!(producer.push_deadline(3, Instant::now() + SHORT), Err(PushError::Full(3)));
-        assert_eq!((&mut consumer).into_iter().next(), Some(1));
+        assert_eq!(consumer.iter().next(), Some(1));
         producer.push(3).unwrap();
         let mut values = Vec::new();
         assert_eq!(consumer.pop_into(&mut values, 0), Ok(0));
@@ -90,6 +90,32 @@ fn batches_records_and_lossy_rings_wait_as_long_as_they_are_told() {
     assert_eq!(observer.read_deadline(later()), Err(ObserveError::Empty));
     producer.push(1_u32);
     assert_eq!(observer.read_timeout(SHORT), Ok(1));
+}
+
+#[test]
+fn a_consumer_of_a_broadcast_pops_clones() {
+    let (mut producer, mut consumers) =
+        Plan::new(2).consumer("a", &[]).group("g", 2, &[]).blocking().unwrap();
+    let [mut a, mut one, mut two] = ["a", "g", "g"].map(|name| consumers.take(name).unwrap());
+    assert_eq!(a.pop_timeout(SHORT), Err(PopError::Empty));
+    assert_eq!(a.pop_deadline(Instant::now() + SHORT), Err(PopError::Empty));
+    let text = |value: i32| value.to_string();
+    producer.push_wait(text(1)).unwrap();
+    producer.push_wait(text(2)).unwrap();
+    assert_eq!((one.pop(), two.pop(), two.pop()), (Ok(text(1)), Ok(text(2)), Err(PopError::Empty)));
+    assert_eq!(producer.push(text(3)), Err(PushError::Full(text(3))), "a has popped none");
+    assert_eq!((a.pop_wait(), a.pop_timeout(SHORT)), (Some(text(1)), Ok(text(2))));
+    drop((one, two));
+    let sender = std::thread::spawn(move || {
+        (3..500).try_for_each(|value| producer.push_wait(text(value))).unwrap();
+    });
+    assert_eq!(a.iter().next(), Some(text(3)));
+    assert_eq!((&mut a).into_iter().next(), Some(text(4)));
+    assert_eq!(a.pop_idling(&mut Counting::default()), Some(text(5)));
+    assert!(a.iter().eq((6..500).map(text)));
+    sender.join().unwrap();
+    assert_eq!((a.pop_wait(), a.pop()), (None, Err(PopError::Closed)));
+    assert_eq!(a.into_iter().next(), None);
 }
 
 macro_rules! records_wait {

@@ -123,6 +123,11 @@ fn values_pass_between_tasks_and_threads() {
         on_every_side!(mpsc::blocking(capacity).unwrap());
         on_every_side!(lanes::blocking(2, capacity).unwrap());
         on_every_side!(group::blocking(2, capacity).unwrap());
+        on_every_side!({
+            let plan = Plan::new(capacity).consumer("a", &[]);
+            let (producer, mut consumers) = plan.blocking().unwrap();
+            (producer, consumers.take("a").unwrap())
+        });
     }
 }
 

@@ -168,8 +168,8 @@ private:
     std::size_t size_;
 };
 
-/* Values that are read in place. Those that are not released are read again. Destroy it before its consumer is used
- * again. */
+/* Values that are read in place. THOSE THAT ARE NOT RELEASED ARE READ AGAIN by the next read: a loop that releases none
+ * never ends, and the producer waits for room. Destroy it before its consumer is used again. */
 template <class T, class Side = unc_consumer>
 class Batch {
 public:
@@ -390,8 +390,8 @@ private:
     std::size_t size_;
 };
 
-/* A record that is read in place. If it is not released, it is read again. Use it no longer than until the next call
- * with its consumer. */
+/* A record that is read in place. IF IT IS NOT RELEASED, IT IS READ AGAIN by the next read: a loop that does not release
+ * it never ends, and the producers wait for room. Use it no longer than until the next call with its consumer. */
 class Record {
 public:
     Record(Record &&other) noexcept : side_(std::exchange(other.side_, nullptr)), bytes_(other.bytes_) {}

@@ -106,8 +106,8 @@ extern "C" {
 #endif // __cplusplus
 
 // Makes a broadcast of `capacity` elements of `size` bytes each to the `count` stages at `stages`. Stores the
-// producer, and at `consumers` the consumers of the first stage, then those of the second, and so on. On failure,
-// returns why and stores nothing. UNC_STATUS_INVALID: there is no stage, or more than 64; or one has more than 65536
+// producer, and at `consumers` the consumers of the first stage, then those of the second, and so on. The producer
+// waits for each consumer that is not closed. On failure, returns why and stores nothing. UNC_STATUS_INVALID: there is no stage, or more than 64; or one has more than 65536
 // members; or one follows itself, directly or through others, or one that is not there. UNC_STATUS_TOO_LONG: `size`
 // is above 4096.
 //
@@ -158,6 +158,9 @@ enum unc_status unc_broadcast_pop(struct unc_broadcast_consumer *consumer,
 // Finds up to `most` of the oldest elements that this consumer has not released, in place, and stores a pointer to the
 // first in `*memory` and their number in `*count`. They lie `unc_ring_stride` bytes apart. A member of a stage takes
 // up to `most` elements for itself. Waits and fails as `unc_broadcast_pop`.
+//
+// ELEMENTS THAT ARE NOT RELEASED (`unc_broadcast_release`) ARE FOUND AGAIN by the next read: a loop that releases none
+// never ends, and the producer waits for it.
 //
 // # Safety
 // `consumer` is a consumer's handle or null, and no other call uses it; `memory` and `count` point to memory for a
@@ -257,6 +260,9 @@ enum unc_status unc_ring_pop_many(struct unc_consumer *consumer,
 // Finds up to `most` of the oldest elements in place, and stores a pointer to the first in `*memory` and their number
 // in `*count`, without popping them. They lie `unc_ring_stride` bytes apart. Sleeps until there is one, at most until
 // `deadline_ns`; with UNC_NOW it never sleeps. For the status of none, see `unc_ring_pop_copy`.
+//
+// ELEMENTS THAT ARE NOT RELEASED (`unc_ring_release`) ARE FOUND AGAIN by the next read: a loop that releases none never
+// ends, and the producer waits for room.
 //
 // # Safety
 // `consumer` is a consumer's handle or null, and no other call uses it; `memory` and `count` point to memory for a
@@ -496,6 +502,9 @@ void unc_records_close_producer(struct unc_record_producer *producer);
 // Finds the oldest record in place, and stores a pointer to its bytes in `*bytes` and their number in `*length`. It
 // stays in the ring until `unc_records_release`. Sleeps until there is one, at most until `deadline_ns`; with UNC_NOW
 // it never sleeps. UNC_STATUS_EMPTY: there is none. UNC_STATUS_CLOSED: there is none, and all producers are gone.
+//
+// A RECORD THAT IS NOT RELEASED IS FOUND AGAIN by the next read: a loop that does not release it never ends, and the
+// producers wait for room.
 //
 // # Safety
 // `consumer` is a consumer's handle or null, and no other call uses it; `bytes` and `length` point to memory for a

@@ -9,8 +9,9 @@ use core::fmt;
 use core::marker::PhantomData;
 use uncontended_atomic::Ordering::Release;
 
-/// One or more values to read in place, from [`Consumer::read`]. Values that are not released
-/// ([`release`](Batch::release), [`release_first`](Batch::release_first)) are returned again by the next read.
+/// One or more values to read in place, from [`Consumer::read`]. **Values that are not released**
+/// ([`release`](Batch::release), [`release_first`](Batch::release_first)) **are returned again by the next read, and
+/// hold up the producer.** `for value in batch` clones the values out, and releases what it gave.
 ///
 /// ```
 /// use uncontended_ring::broadcast::Plan;
@@ -42,17 +43,10 @@ impl<T, N: Notifier> Batch<'_, T, N> {
         self.consumer.from.steps()
     }
 
-    /// The values, oldest first.
+    /// The values, oldest first. They stay in the ring until the batch is released.
     pub fn iter(&self) -> Iter<'_, T, N> {
-        let (slots, from) = (self.consumer.ring.slots.view(), self.consumer.from);
-        Iter {
-            slots,
-            next: from,
-            end: from.plus(self.len as u64),
-            ahead: slots.ahead(),
-            fetch: slots.last_whole_line(self.consumer.to),
-            batch: PhantomData,
-        }
+        // SAFETY: the batch borrows the consumer, which holds `len` values (I2).
+        unsafe { self.consumer.values(self.len) }
     }
 
     /// The values as slices: those up to the end of the ring's array, then the rest from its start.
@@ -92,6 +86,36 @@ impl<'b, T, N: Notifier> IntoIterator for &'b Batch<'_, T, N> {
     }
 }
 
+/// Clones the values out. The iterator releases those that it gave when it is dropped.
+///
+/// ```
+/// use uncontended_ring::broadcast::Plan;
+///
+/// let (mut producer, mut consumers) = Plan::new(4).consumer("a", &[]).blocking()?;
+/// let mut a = consumers.take("a").unwrap();
+/// (1..=3).try_for_each(|value| producer.push(value))?;
+/// drop(producer);
+/// let mut sum = 0;
+/// while let Some(batch) = a.read_wait(16) {
+///     for value in batch {
+///         sum += value;
+///     }
+/// }
+/// assert_eq!(sum, 6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<'c, T: Clone, N: Notifier> IntoIterator for Batch<'c, T, N> {
+    type Item = T;
+    type IntoIter = Cloned<'c, T, N>;
+
+    #[inline]
+    fn into_iter(self) -> Cloned<'c, T, N> {
+        // SAFETY: the iterator keeps the borrow of the consumer, which holds `len` values (I2).
+        let left = unsafe { self.consumer.values(self.len) };
+        Cloned { left, consumer: self.consumer }
+    }
+}
+
 impl<T, N: Notifier> fmt::Debug for Batch<'_, T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batch").field("first", &self.first()).field("len", &self.len).finish()
@@ -109,11 +133,10 @@ pub struct Iter<'b, T, N: Notifier = Silent> {
     batch: PhantomData<&'b Consumer<T, N>>,
 }
 
-impl<'b, T, N: Notifier> Iterator for Iter<'b, T, N> {
-    type Item = &'b T;
-
+impl<'b, T, N: Notifier> Iter<'b, T, N> {
+    /// The next value, to which the iterator stays.
     #[inline]
-    fn next(&mut self) -> Option<&'b T> {
+    fn peek(&self) -> Option<&'b T> {
         if self.next == self.end {
             return None;
         }
@@ -121,9 +144,24 @@ impl<'b, T, N: Notifier> Iterator for Iter<'b, T, N> {
         // SAFETY: the batch's consumer keeps the slots (I6).
         let slot = unsafe { self.slots.at(self.next.at_most(self.end.minus(1))) };
         self.slots.prefetch_to_read(self.next.plus(self.ahead).at_most(self.fetch));
-        self.next = self.next.plus(1);
         // SAFETY: the slot is written, and this consumer holds it while the batch is borrowed (I1, I2).
         Some(unsafe { &*slot.as_ptr() })
+    }
+
+    #[inline]
+    fn pass(&mut self) {
+        self.next = self.next.plus(1);
+    }
+}
+
+impl<'b, T, N: Notifier> Iterator for Iter<'b, T, N> {
+    type Item = &'b T;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'b T> {
+        let value = self.peek()?;
+        self.pass();
+        Some(value)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -140,7 +178,67 @@ impl<T, N: Notifier> fmt::Debug for Iter<'_, T, N> {
     }
 }
 
+/// An iterator that clones the values of a [`Batch`] out, oldest first. When it is dropped, it releases those that it
+/// gave; the next read returns the others again.
+pub struct Cloned<'c, T, N: Notifier = Silent> {
+    /// What it has not given. It starts at the consumer's `from`.
+    left: Iter<'c, T, N>,
+    consumer: &'c mut Consumer<T, N>,
+}
+
+impl<T: Clone, N: Notifier> Iterator for Cloned<'_, T, N> {
+    type Item = T;
+
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        // If `clone` panics, the value was not given.
+        let value = self.left.peek()?.clone();
+        self.left.pass();
+        Some(value)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.left.size_hint()
+    }
+}
+
+impl<T: Clone, N: Notifier> ExactSizeIterator for Cloned<'_, T, N> {}
+
+impl<T, N: Notifier> Drop for Cloned<'_, T, N> {
+    #[inline]
+    fn drop(&mut self) {
+        let given = self.left.next.since(self.consumer.from);
+        if given > 0 {
+            // SAFETY: the consumer holds them (I2), and no reference to them is left: it gave clones.
+            unsafe { self.consumer.release(given) };
+        }
+    }
+}
+
+impl<T, N: Notifier> fmt::Debug for Cloned<'_, T, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cloned").field("left", &self.left.len()).finish_non_exhaustive()
+    }
+}
+
 impl<T, N: Notifier> Consumer<T, N> {
+    /// The oldest `len` values that this consumer holds.
+    ///
+    /// # Safety
+    /// It holds that many, and releases none of them while the result or a value of it is used.
+    #[inline]
+    unsafe fn values<'v>(&self, len: usize) -> Iter<'v, T, N> {
+        let slots = self.ring.slots.view();
+        Iter {
+            slots,
+            next: self.from,
+            end: self.from.plus(len as u64),
+            ahead: slots.ahead(),
+            fetch: slots.last_whole_line(self.to),
+            batch: PhantomData,
+        }
+    }
+
     /// Releases the oldest `count` values that this consumer holds; `count` is at least 1.
     ///
     /// # Safety

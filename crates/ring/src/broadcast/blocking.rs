@@ -63,6 +63,12 @@ impl Plan {
     }
 }
 
+/// The producer that may sleep, of [`Plan::blocking`].
+pub type BlockingProducer<T> = Producer<T, Sleepers>;
+
+/// A consumer that may sleep, of [`Plan::blocking`].
+pub type BlockingConsumer<T> = Consumer<T, Sleepers>;
+
 impl<T, N: Sleeping> Producer<T, N> {
     /// Publishes `value`. Sleeps until there is room for it.
     ///
@@ -146,7 +152,45 @@ impl<T, N: Sleeping> Producer<T, N> {
 }
 
 impl<T, N: Sleeping> Consumer<T, N> {
+    /// Pops a clone of the oldest value. Sleeps until there is one. `None`: there will never be one.
+    #[inline]
+    pub fn pop_wait(&mut self) -> Option<T>
+    where
+        T: Clone,
+    {
+        self.pop_deadline(Deadline::NEVER).ok()
+    }
+
+    /// Like [`pop_wait`](Self::pop_wait), but gives up at `deadline`.
+    ///
+    /// # Errors
+    /// There is still no value, or there will never be one.
+    #[inline]
+    pub fn pop_deadline(&mut self, deadline: impl Into<Deadline>) -> Result<T, PopError>
+    where
+        T: Clone,
+    {
+        if self.find(1) == Err(PopError::Empty) {
+            self.wait_for_values(1, deadline.into());
+        }
+        self.pop()
+    }
+
+    /// Like [`pop_wait`](Self::pop_wait), but gives up after `time`.
+    ///
+    /// # Errors
+    /// As for [`pop_deadline`](Self::pop_deadline).
+    pub fn pop_timeout(&mut self, time: Duration) -> Result<T, PopError>
+    where
+        T: Clone,
+    {
+        self.pop_deadline(Deadline::after(time))
+    }
+
     /// Like [`read`](Consumer::read), but sleeps until there is a value. `None`: there will never be one.
+    ///
+    /// **A batch that is not released is returned again by the next read**: `while let Some(batch) =
+    /// consumer.read_wait(16)` never ends if its body releases nothing, and the producer waits for it.
     #[inline]
     pub fn read_wait(&mut self, most: usize) -> Option<Batch<'_, T, N>> {
         self.read_deadline(most, Deadline::NEVER).ok()
@@ -215,5 +259,19 @@ unsafe impl<T, N: Sleeping> crate::tasks::Drain for Producer<T, N> {
 
     fn put(&mut self, value: T) -> Result<(), PushError<T>> {
         self.push(value)
+    }
+}
+
+// SAFETY: the notifier lies in the ring, which this side keeps (I6 of `broadcast`).
+#[cfg(feature = "async")]
+unsafe impl<T: Clone, N: Sleeping> crate::tasks::Source for Consumer<T, N> {
+    type Item = T;
+
+    fn sleepers(&self) -> &Sleepers {
+        self.ring.notifier(self.stage()).sleepers()
+    }
+
+    fn take(&mut self) -> Result<T, PopError> {
+        self.pop()
     }
 }

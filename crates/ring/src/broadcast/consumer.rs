@@ -11,8 +11,9 @@ use uncontended_atomic::Arc;
 use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{AcqRel, Relaxed, Release};
 
-/// The consumers of a broadcast; take each by the name of its stage. The ones left when this is dropped have gone: the
-/// producer does not wait for them, and stages that follow them see nothing.
+/// The consumers of a broadcast; take each by the name of its stage. **While this lives, the producer waits for those
+/// that have not been taken**, and a ring that they do not read fills up. The ones left when this is dropped have gone:
+/// the producer does not wait for them, and stages that follow them see nothing.
 ///
 /// ```
 /// use uncontended_ring::broadcast::Plan;
@@ -85,12 +86,40 @@ impl<T, N: Notifier> Consumer<T, N> {
     /// The oldest values that this consumer has not released, at most `most` (0 counts as 1). A member of a group
     /// claims up to `most` values for itself.
     ///
+    /// **A batch that is not released is returned again by the next read**: a loop that releases none reads the same
+    /// values for ever, and the producer waits for it. [`pop`](Self::pop), and `for value in batch`, release by
+    /// themselves.
+    ///
     /// # Errors
     /// There is no value now, or there will never be one.
     #[inline]
     pub fn read(&mut self, most: usize) -> Result<Batch<'_, T, N>, PopError> {
         let len = self.find(most)?;
         Ok(Batch { consumer: self, len })
+    }
+
+    /// Clones the oldest value out, and releases it.
+    ///
+    /// ```
+    /// use uncontended_ring::{PopError, broadcast::Plan};
+    ///
+    /// let (mut producer, mut consumers) = Plan::new(1).consumer("a", &[]).consumer("b", &[]).polling()?;
+    /// let (mut a, mut b) = (consumers.take("a").unwrap(), consumers.take("b").unwrap());
+    /// producer.push("news")?;
+    /// assert_eq!((a.pop(), a.pop(), b.pop()), (Ok("news"), Err(PopError::Empty), Ok("news")));
+    /// assert_eq!(producer.push("more"), Ok(()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is no value now, or there will never be one.
+    #[inline]
+    pub fn pop(&mut self) -> Result<T, PopError>
+    where
+        T: Clone,
+    {
+        let mut batch = self.read(1)?.into_iter();
+        Ok(batch.next().expect("a batch is never empty"))
     }
 
     /// Makes sure that there is a value to read. Returns how many there are, up to `most`.

@@ -3,11 +3,13 @@
 //! # Contract
 //! The producer pushes values, or claims room for several and publishes them together. Each stage of the [`Plan`] sees
 //! every value in order. A stage is a single consumer, or a group whose members share the values. A consumer reads a
-//! [`Batch`] in place, by shared reference, and releases it. A stage that follows others sees a value once all of them
-//! have released it.
+//! [`Batch`] in place, by shared reference, and releases it; **a batch that is not released is read again, and holds up
+//! the producer.** Where values are cheap to clone, `pop`, `iter` and `for value in batch` release by themselves. A
+//! stage that follows others sees a value once all of them have released it.
 //!
 //! The producer waits for the slowest stage: a ring of capacity n is full while a stage has not released the value n
-//! positions back. Values stay in the ring until they are overwritten or the last handle is dropped; each is dropped
+//! positions back. A consumer that has not been taken from [`Consumers`] is one that it waits for; drop `Consumers` once
+//! all are taken. Values stay in the ring until they are overwritten or the last handle is dropped; each is dropped
 //! once, there.
 //!
 //! The producer no longer waits for a consumer that was dropped (by a panic, too). But a stage that follows it sees
@@ -56,7 +58,9 @@ mod ring;
 #[cfg(all(test, not(unc_model)))]
 mod tests;
 
-pub use self::batch::{Batch, Iter};
+pub use self::batch::{Batch, Cloned, Iter};
+#[cfg(feature = "std")]
+pub use self::blocking::{BlockingConsumer, BlockingProducer};
 pub use self::claim::Claim;
 pub use self::consumer::{Consumer, Consumers};
 pub use self::plan::{MAX_MEMBERS, Plan, PlanError};

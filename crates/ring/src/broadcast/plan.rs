@@ -9,6 +9,9 @@ use core::fmt;
 
 /// The plan of a broadcast: its capacity and its stages.
 ///
+/// The producer waits for every consumer of the plan, also for one that was not taken from
+/// [`Consumers`](super::Consumers) yet.
+///
 /// ```
 /// use uncontended_ring::broadcast::{Plan, PlanError};
 ///

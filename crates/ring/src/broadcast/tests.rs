@@ -64,6 +64,68 @@ fn what_is_not_released_is_read_again() {
 }
 
 #[test]
+fn a_loop_over_batches_ends() {
+    let plan = Plan::new(3).consumer("a", &[]);
+    let (mut producer, mut consumers) = sides(&plan, &["a"]);
+    let a = &mut consumers[0];
+    let mut seen = Vec::new();
+    for lap in 0..4 {
+        (0..3).for_each(|value| producer.push(3 * lap + value).unwrap());
+        while let Ok(batch) = a.read(2) {
+            for value in batch {
+                seen.push(value);
+            }
+            assert!(seen.len() <= 12, "values come again");
+        }
+    }
+    assert!(seen.into_iter().eq(0..12));
+}
+
+#[test]
+fn an_iterator_releases_what_it_gave_and_no_more() {
+    let plan = Plan::new(4).consumer("a", &[]).consumer("after", &["a"]);
+    let (mut producer, mut all) = sides(&plan, &["a", "after"]);
+    (0..4).for_each(|value| producer.push(value).unwrap());
+    let mut values = all[0].read(4).unwrap().into_iter();
+    assert_eq!(
+        (values.len(), values.next(), values.next(), values.len()),
+        (4, Some(0), Some(1), 2)
+    );
+    drop(values);
+    assert_eq!((all[0].lag(), producer.room()), (2, 0));
+    assert_eq!(all[1].read(9).unwrap().into_iter().collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(producer.room(), 2);
+    drop(all[0].read(4).unwrap().into_iter());
+    std::mem::forget(all[0].read(4).unwrap().into_iter());
+    assert_eq!(all[0].pop(), Ok(2), "none was given");
+    assert_eq!((all[0].pop(), all[0].pop()), (Ok(3), Err(PopError::Empty)));
+}
+
+/// A value whose `clone` panics the first time.
+struct Shy(u32, Count<Mutex<bool>>);
+
+impl Clone for Shy {
+    fn clone(&self) -> Shy {
+        assert!(std::mem::replace(&mut self.1.lock().unwrap(), true), "on purpose");
+        Shy(self.0, Count::clone(&self.1))
+    }
+}
+
+#[test]
+fn a_value_whose_clone_panics_stays() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    let (mut producer, mut consumers) = Plan::new(2).consumer("a", &[]).polling().unwrap();
+    let mut a = consumers.take("a").unwrap();
+    let shy = |value, is_over| Shy(value, Count::new(Mutex::new(is_over)));
+    assert!(producer.push(shy(1, true)).is_ok() && producer.push(shy(2, false)).is_ok());
+    let mut values = a.read(2).unwrap().into_iter();
+    assert_eq!(values.next().map(|value| value.0), Some(1));
+    assert!(catch_unwind(AssertUnwindSafe(|| values.next().is_none())).is_err());
+    drop(values);
+    assert!(a.pop().is_ok_and(|value| value.0 == 2));
+}
+
+#[test]
 fn claims_are_exact_and_unpublished_values_are_never_seen() {
     let plan = Plan::new(3).consumer("a", &[]);
     let (mut producer, mut consumers) = sides(&plan, &["a"]);

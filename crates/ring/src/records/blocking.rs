@@ -121,6 +121,9 @@ macro_rules! sleeping_sides {
         impl<N: Sleeping> $kind::Consumer<N> {
             /// Like [`read`](Self::read), but sleeps until there is a record.
             ///
+            /// **A record that is not released is returned again by the next read**: `while let Ok(record) =
+            /// consumer.read_wait()` never ends if its body does not release it, and the producers wait for room.
+            ///
             /// # Errors
             /// There will never be a record; never [`RecordError::Empty`].
             #[inline]

@@ -386,7 +386,8 @@ impl<N: Notifier> Consumer<N> {
         }
     }
 
-    /// Reads the oldest record that was not released.
+    /// Reads the oldest record that was not released. **One that is not released is returned again by the next read**,
+    /// and the producers wait for room.
     ///
     /// # Errors
     /// There is no record now, or there will never be one.

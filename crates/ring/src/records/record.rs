@@ -6,7 +6,8 @@ use super::words::Words;
 use crate::position::Position;
 use core::fmt;
 
-/// A record, read in place as a slice of bytes. A record that is not released is read again.
+/// A record, read in place as a slice of bytes. **A record that is not released is read again, and holds up the
+/// producers.**
 ///
 /// ```
 /// let (mut producer, mut consumer) = uncontended_ring::records::spsc::ring(64)?;

@@ -253,7 +253,8 @@ pub struct Consumer<N: Notifier = Silent> {
 }
 
 impl<N: Notifier> Consumer<N> {
-    /// Reads the oldest record that was not released.
+    /// Reads the oldest record that was not released. **One that is not released is returned again by the next read**,
+    /// and the producer waits for room.
     ///
     /// # Errors
     /// There is no record now, or there will never be one.

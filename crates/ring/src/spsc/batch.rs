@@ -6,8 +6,8 @@ use crate::slots::{Run, Slot};
 use core::fmt;
 use core::marker::PhantomData;
 
-/// One or more values to read in place, from [`Consumer::read`]. Values that are neither released nor taken out are
-/// returned again by the next read.
+/// One or more values to read in place, from [`Consumer::read`]. **Values that are neither released nor taken out are
+/// returned again by the next read.** `for value in batch` takes them out.
 ///
 /// ```
 /// let (mut producer, mut consumer) = uncontended_ring::spsc::ring(4)?;

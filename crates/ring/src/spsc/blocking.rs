@@ -280,6 +280,9 @@ impl<T, N: Sleeping> Consumer<T, N> {
     }
 
     /// Like [`read`](Consumer::read), but sleeps until there is a value. `None`: there will never be one.
+    ///
+    /// **Values that are neither released nor taken out are returned again by the next read**: `while let Some(batch) =
+    /// consumer.read_wait(16)` never ends if its body does neither. `for value in batch` takes them out.
     pub fn read_wait(&mut self, most: usize) -> Option<Batch<'_, T, N>> {
         self.read_deadline(most, Deadline::NEVER).ok()
     }

@@ -74,9 +74,9 @@ pub(crate) async fn push<S: Drain>(side: &mut S, value: S::Item) -> Result<(), C
 }
 
 macro_rules! consumers {
-    ($($ring:ident)*) => {
+    ($($ring:ident($($bound:path)?))*) => {
         $(
-            impl<T, N: Sleeping> $ring::Consumer<T, N> {
+            impl<T $(: $bound)?, N: Sleeping> $ring::Consumer<T, N> {
                 /// Like [`pop_wait`](Self::pop_wait), for a task.
                 pub async fn pop_async(&mut self) -> Option<T> {
                     pop(self).await
@@ -115,5 +115,5 @@ macro_rules! producers {
     };
 }
 
-consumers!(spsc mpsc lanes group);
+consumers!(spsc() mpsc() lanes() group() broadcast(Clone));
 producers!(spsc mpsc lanes group broadcast);

@@ -161,8 +161,8 @@ fn sides<const BYTES: usize>(capacity: usize, stages: &[Stage]) -> Result<Sides,
 }
 
 /// Makes a broadcast of `capacity` elements of `size` bytes each to the `count` stages at `stages`. Stores the
-/// producer, and at `consumers` the consumers of the first stage, then those of the second, and so on. On failure,
-/// returns why and stores nothing. UNC_STATUS_INVALID: there is no stage, or more than 64; or one has more than 65536
+/// producer, and at `consumers` the consumers of the first stage, then those of the second, and so on. The producer
+/// waits for each consumer that is not closed. On failure, returns why and stores nothing. UNC_STATUS_INVALID: there is no stage, or more than 64; or one has more than 65536
 /// members; or one follows itself, directly or through others, or one that is not there. UNC_STATUS_TOO_LONG: `size`
 /// is above 4096.
 ///
@@ -293,6 +293,9 @@ pub unsafe extern "C" fn unc_broadcast_pop(
 /// Finds up to `most` of the oldest elements that this consumer has not released, in place, and stores a pointer to the
 /// first in `*memory` and their number in `*count`. They lie `unc_ring_stride` bytes apart. A member of a stage takes
 /// up to `most` elements for itself. Waits and fails as `unc_broadcast_pop`.
+///
+/// ELEMENTS THAT ARE NOT RELEASED (`unc_broadcast_release`) ARE FOUND AGAIN by the next read: a loop that releases none
+/// never ends, and the producer waits for it.
 ///
 /// # Safety
 /// `consumer` is a consumer's handle or null, and no other call uses it; `memory` and `count` point to memory for a

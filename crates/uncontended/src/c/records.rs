@@ -314,6 +314,9 @@ pub unsafe extern "C" fn unc_records_close_producer(producer: *mut RecordProduce
 /// stays in the ring until `unc_records_release`. Sleeps until there is one, at most until `deadline_ns`; with UNC_NOW
 /// it never sleeps. UNC_STATUS_EMPTY: there is none. UNC_STATUS_CLOSED: there is none, and all producers are gone.
 ///
+/// A RECORD THAT IS NOT RELEASED IS FOUND AGAIN by the next read: a loop that does not release it never ends, and the
+/// producers wait for room.
+///
 /// # Safety
 /// `consumer` is a consumer's handle or null, and no other call uses it; `bytes` and `length` point to memory for a
 /// pointer and a number, or are null. The bytes may be read until the next call with this handle.
