@@ -74,6 +74,7 @@ pub mod spsc;
 #[cfg(feature = "async")]
 #[expect(unnameable_types, reason = "sealed")]
 mod tasks;
+mod unwind;
 mod view;
 
 pub use error::{CapacityError, ClaimError, Closed, PopError, PushError};
@@ -82,6 +83,12 @@ pub use plain::Plain;
 pub use slots::MAX_CAPACITY;
 #[cfg(feature = "futures")]
 pub use tasks::futures;
+/// What the calls that wait take and give, from `uncontended-wait`.
+#[cfg(feature = "std")]
+pub use uncontended_wait::{
+    Deadline, Sleepers, TimedOut,
+    idle::{self, Idle},
+};
 
 /// The former name of [`notifier`].
 ///

@@ -70,6 +70,7 @@ impl Parker {
     /// # Errors
     /// The deadline passed without a token.
     #[cfg_attr(unc_model, track_caller)]
+    #[doc(alias = "park_timeout")]
     pub fn park_deadline(&mut self, deadline: Deadline) -> Result<(), TimedOut> {
         // EDGE token (acquire): what happened before it was handed over.
         if self.0.compare_exchange(TOKEN, NONE, Acquire, Relaxed).is_ok() {
@@ -97,6 +98,7 @@ impl Parker {
 impl Unparker {
     /// Hands over the token, unless it is there already, and wakes the thread if it sleeps.
     #[cfg_attr(unc_model, track_caller)]
+    #[doc(alias = "notify")]
     pub fn unpark(&self) {
         // EDGE token (release): what happened before it was handed over.
         if self.0.swap(TOKEN, Release) == PARKED {

@@ -81,6 +81,7 @@ const _: () = assert!(1 + CLEAR_AND_COUNT == COUNT, "I6");
 /// });
 /// ```
 #[repr(transparent)]
+#[doc(alias("Event", "Condvar"))]
 pub struct Sleepers(Flagged<u32>);
 
 #[cfg(not(unc_model))]
@@ -123,6 +124,7 @@ impl Sleepers {
     /// Wakes all sleepers, if there are any. Call it after the release store that makes a condition hold.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
+    #[doc(alias("notify", "notify_all", "unpark"))]
     pub fn wake(&self) {
         if self.is_flagged_after_publishing() {
             self.wake_all();
@@ -141,6 +143,7 @@ impl Sleepers {
     /// waiter that is just checking may consume it first.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
+    #[doc(alias("notify_one", "notify"))]
     pub fn wake_one(&self) {
         self.wake_for(1);
     }
@@ -149,6 +152,7 @@ impl Sleepers {
     /// there are fewer.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
+    #[doc(alias = "notify")]
     pub fn wake_for(&self, count: usize) {
         if self.is_flagged_after_publishing() {
             self.wake_oldest(u32::try_from(count).unwrap_or(u32::MAX));
@@ -193,6 +197,7 @@ impl Sleepers {
     /// The deadline passed and `ready` still returned `false` or `None`.
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
+    #[doc(alias("listen", "park_timeout", "wait_timeout"))]
     pub fn sleep_until_deadline<R: Ready>(
         &self,
         mut ready: impl FnMut() -> R,
@@ -204,6 +209,7 @@ impl Sleepers {
     /// [`sleep_until`](Sleepers::sleep_until) as a future. Deadlines are left to the executor. The future may be
     /// dropped at any time.
     #[cfg(feature = "async")]
+    #[doc(alias("listen", "notified"))]
     pub fn until<R: Ready>(&self, mut ready: impl FnMut() -> R) -> impl Future<Output = R::Value> {
         crate::tasks::until(&self.0, Publishers::Elsewhere, move || ready().found())
     }

@@ -75,6 +75,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// # Errors
     /// All consumers have gone. The error contains the value.
     #[inline]
+    #[doc(alias = "send")]
     pub fn push_wait(&mut self, value: T) -> Result<(), Closed<T>> {
         self.push_deadline(value, Deadline::NEVER).map_err(PushError::closed)
     }
@@ -99,6 +100,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     ///
     /// # Errors
     /// As for [`push_deadline`](Self::push_deadline).
+    #[doc(alias = "send_timeout")]
     pub fn push_timeout(&mut self, value: T, time: Duration) -> Result<(), PushError<T>> {
         self.push_deadline(value, Deadline::after(time))
     }
@@ -154,6 +156,7 @@ impl<T, N: Sleeping> Producer<T, N> {
 impl<T, N: Sleeping> Consumer<T, N> {
     /// Pops a clone of the oldest value. Sleeps until there is one. `None`: there will never be one.
     #[inline]
+    #[doc(alias = "recv")]
     pub fn pop_wait(&mut self) -> Option<T>
     where
         T: Clone,
@@ -180,6 +183,7 @@ impl<T, N: Sleeping> Consumer<T, N> {
     ///
     /// # Errors
     /// As for [`pop_deadline`](Self::pop_deadline).
+    #[doc(alias = "recv_timeout")]
     pub fn pop_timeout(&mut self, time: Duration) -> Result<T, PopError>
     where
         T: Clone,

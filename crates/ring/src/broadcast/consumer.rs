@@ -43,6 +43,7 @@ impl<T, N: Notifier> Consumers<T, N> {
 
     /// Takes the consumer of the stage of this name, or the next member of the group. `None`: there is no such stage,
     /// or all its consumers have been taken.
+    #[doc(alias = "subscribe")]
     pub fn take(&mut self, stage: &str) -> Option<Consumer<T, N>> {
         let index = self.0.iter().position(|consumer| consumer.stage().name == stage)?;
         Some(self.0.remove(index))
@@ -71,6 +72,7 @@ impl<T, N: Notifier> fmt::Debug for Consumers<T, N> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[repr(align(128))]
+#[doc(alias = "Receiver")]
 pub struct Consumer<T, N: Notifier = Silent> {
     pub(super) ring: Arc<Ring<T, N>>,
     pub(super) stage: usize,
@@ -114,6 +116,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     /// # Errors
     /// There is no value now, or there will never be one.
     #[inline]
+    #[doc(alias = "try_recv")]
     pub fn pop(&mut self) -> Result<T, PopError>
     where
         T: Clone,

@@ -21,6 +21,7 @@ use core::fmt;
 /// assert_eq!(plan.polling::<u64>().err(), Some(PlanError::Cycle("hen".into())));
 /// ```
 #[derive(Clone, Debug)]
+#[doc(alias("bounded", "channel"))]
 pub struct Plan {
     pub(super) capacity: usize,
     stages: Vec<Planned>,

@@ -28,6 +28,7 @@ use uncontended_atomic::Ordering::{Relaxed, Release};
 /// ```
 // Aligned, so that two sides created together and used in place by two threads share no cache line.
 #[repr(align(128))]
+#[doc(alias = "Sender")]
 pub struct Producer<T, N: Notifier = Silent> {
     pub(super) ring: Arc<Ring<T, N>>,
     /// `ring.published`, which only this side stores (I4).
@@ -59,6 +60,7 @@ impl<T, N: Notifier> Producer<T, N> {
     /// # Errors
     /// The value, if the ring is full or all consumers have gone.
     #[inline]
+    #[doc(alias("try_send", "send"))]
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
         match self.find(1) {
             Ok(()) => {}

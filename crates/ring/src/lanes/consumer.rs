@@ -22,6 +22,7 @@ pub const QUANTUM: u32 = 32;
 /// assert_eq!((consumer.pop(), consumer.pop()), (Ok(1), Err(PopError::Closed)));
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
+#[doc(alias = "Receiver")]
 pub struct Consumer<T, N: Notifier = Silent> {
     lanes: Box<[spsc::Consumer<T, N>]>,
     used: Arc<AtomicUsize>,
@@ -45,6 +46,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     /// # Errors
     /// There is no value now, or there will never be one.
     #[inline(always)]
+    #[doc(alias = "try_recv")]
     pub fn pop(&mut self) -> Result<T, PopError> {
         if self.left > 0
             && let Ok(value) = self.lanes[self.at].pop()
@@ -61,6 +63,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     ///
     /// # Errors
     /// There is no value, as for [`pop`](Consumer::pop).
+    #[doc(alias = "try_iter")]
     pub fn pop_into(&mut self, into: &mut Vec<T>, most: usize) -> Result<usize, PopError> {
         for count in 0..most {
             // Growing may panic, and the value must then stay in its lane.
@@ -125,6 +128,7 @@ impl<T, N: Notifier> Consumer<T, N> {
 impl<T, N: Sleeping + Clone> Consumer<T, N> {
     /// Pops the oldest value of a lane. Sleeps until there is one. `None`: there will never be one.
     #[inline(always)]
+    #[doc(alias = "recv")]
     pub fn pop_wait(&mut self) -> Option<T> {
         self.pop_deadline(Deadline::NEVER).ok()
     }
@@ -148,6 +152,7 @@ impl<T, N: Sleeping + Clone> Consumer<T, N> {
     ///
     /// # Errors
     /// As for [`pop_deadline`](Self::pop_deadline).
+    #[doc(alias = "recv_timeout")]
     pub fn pop_timeout(&mut self, time: Duration) -> Result<T, PopError> {
         self.pop_deadline(Deadline::after(time))
     }

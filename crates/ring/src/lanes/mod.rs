@@ -70,6 +70,7 @@ pub const MAX_LANES: usize = 1 << 16;
 /// # Errors
 /// The number of lanes or the capacity is zero, or there are more than [`MAX_LANES`]; or the capacity exceeds
 /// [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
+#[doc(alias("bounded", "channel"))]
 pub fn ring<T>(lanes: usize, capacity: usize) -> Result<Sides<T>, CapacityError> {
     new(lanes, capacity, Silent)
 }
@@ -93,6 +94,7 @@ pub fn ring<T>(lanes: usize, capacity: usize) -> Result<Sides<T>, CapacityError>
 ///
 /// # Errors
 /// As for [`ring`].
+#[doc(alias("bounded", "channel", "sync_channel"))]
 pub fn blocking<T>(lanes: usize, capacity: usize) -> Result<Sides<T, Joint>, CapacityError> {
     blocking_at(lanes, capacity, &Joint::new())
 }

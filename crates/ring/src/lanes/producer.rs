@@ -20,6 +20,7 @@ use uncontended_wait::Deadline;
 /// assert_eq!(producer.push(2), Err(PushError::Closed(2)));
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
+#[doc(alias = "Sender")]
 pub struct Producer<T, N: Notifier = Silent> {
     /// Gone only while this is dropped.
     lane: Option<spsc::Producer<T, N>>,
@@ -48,6 +49,7 @@ impl<T, N: Notifier> Producer<T, N> {
     /// # Errors
     /// The value, if the lane is full or the consumer has gone.
     #[inline(always)]
+    #[doc(alias("try_send", "send"))]
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
         self.lane().push(value)
     }
@@ -92,6 +94,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// # Errors
     /// The consumer has gone. The error contains the value.
     #[inline(always)]
+    #[doc(alias = "send")]
     pub fn push_wait(&mut self, value: T) -> Result<(), Closed<T>> {
         self.lane().push_wait(value)
     }
@@ -113,6 +116,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     ///
     /// # Errors
     /// As for [`push_deadline`](Self::push_deadline).
+    #[doc(alias = "send_timeout")]
     pub fn push_timeout(&mut self, value: T, time: Duration) -> Result<(), PushError<T>> {
         self.push_deadline(value, Deadline::after(time))
     }

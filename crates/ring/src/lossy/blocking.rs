@@ -31,6 +31,7 @@ use uncontended_wait::{Deadline, Sleepers};
 ///
 /// # Errors
 /// As for [`ring`](super::ring).
+#[doc(alias = "channel")]
 pub fn blocking<T: Plain>(capacity: usize) -> Result<Sides<T, Sleepers>, CapacityError> {
     build(capacity, Sleepers::new())
 }
@@ -52,6 +53,7 @@ impl<T: Plain, N: Sleeping> Observer<T, N> {
     /// # Errors
     /// There will never be a value, or values were lost; never [`ObserveError::Empty`].
     #[inline]
+    #[doc(alias = "recv")]
     pub fn read_wait(&mut self) -> Result<T, ObserveError> {
         self.read_deadline(Deadline::NEVER)
     }
@@ -72,6 +74,7 @@ impl<T: Plain, N: Sleeping> Observer<T, N> {
     ///
     /// # Errors
     /// As for [`read_deadline`](Self::read_deadline).
+    #[doc(alias = "recv_timeout")]
     pub fn read_timeout(&mut self, time: Duration) -> Result<T, ObserveError> {
         self.read_deadline(Deadline::after(time))
     }

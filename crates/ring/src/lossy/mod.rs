@@ -71,6 +71,7 @@ pub type Sides<T, N = Silent> = (Producer<T, N>, Observer<T, N>);
 ///
 /// # Errors
 /// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
+#[doc(alias = "channel")]
 pub fn ring<T: Plain>(capacity: usize) -> Result<Sides<T>, CapacityError> {
     build(capacity, Silent)
 }

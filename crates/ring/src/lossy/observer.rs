@@ -44,6 +44,7 @@ impl core::error::Error for ObserveError {}
 /// assert_eq!((slow.read(), slow.lost()), (Ok(2), 2));
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
+#[doc(alias = "Receiver")]
 pub struct Observer<T: Plain, N: Notifier = Silent> {
     pub(super) ring: Arc<Ring<T, N>>,
     next: Position,
@@ -61,6 +62,7 @@ impl<T: Plain, N: Notifier> Observer<T, N> {
     /// There is no new value now, or there never will be one; or values were lost, and the next read continues after
     /// them.
     #[inline]
+    #[doc(alias = "try_recv")]
     pub fn read(&mut self) -> Result<T, ObserveError> {
         let (sequence, words) = self.ring.at(self.next);
         let (_, there) = sequences(self.next);

@@ -19,6 +19,7 @@ use uncontended_atomic::{Arc, fence};
 /// assert_eq!((producer.count(), late.read()), (6, Ok(5)));
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
+#[doc(alias = "Sender")]
 pub struct Producer<T: Plain, N: Notifier = Silent> {
     ring: Arc<Ring<T, N>>,
     next: Position,
@@ -31,6 +32,7 @@ impl<T: Plain, N: Notifier> Producer<T, N> {
 
     /// Pushes `value`, which overwrites the oldest one.
     #[inline]
+    #[doc(alias("send", "try_send"))]
     pub fn push(&mut self, value: T) {
         let (sequence, words) = self.ring.at(self.next);
         let (begun, there) = sequences(self.next);
@@ -48,6 +50,7 @@ impl<T: Plain, N: Notifier> Producer<T, N> {
     }
 
     /// Makes an observer that starts with the next value.
+    #[doc(alias = "subscribe")]
     pub fn observer(&self) -> Observer<T, N> {
         Observer::new(Arc::clone(&self.ring), self.next)
     }

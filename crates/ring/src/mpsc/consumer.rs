@@ -25,6 +25,7 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 /// ```
 // Aligned, so that sides created together share no cache line.
 #[repr(align(128))]
+#[doc(alias = "Receiver")]
 pub struct Consumer<T, N: Notifier = Silent> {
     pub(super) ring: Arc<Ring<T, N>>,
     /// The ring's `head`, which only this side stores.
@@ -49,6 +50,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     /// # Errors
     /// There is no value: the next slot is not claimed, or not published yet, or never will be.
     #[inline(always)]
+    #[doc(alias = "try_recv")]
     pub fn pop(&mut self) -> Result<T, PopError> {
         self.find()?;
         // SAFETY: `find` saw that the slot is published (I2).
@@ -73,6 +75,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     ///
     /// # Errors
     /// There is no value, as for [`pop`](Consumer::pop).
+    #[doc(alias = "try_iter")]
     pub fn pop_into(&mut self, into: &mut Vec<T>, most: usize) -> Result<usize, PopError> {
         self.find()?;
         let mut batch = Popped { consumer: self, count: 0 };

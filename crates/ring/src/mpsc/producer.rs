@@ -26,6 +26,7 @@ use uncontended_atomic::spin_loop;
 /// ```
 // Aligned, so that sides created together share no cache line.
 #[repr(align(128))]
+#[doc(alias = "Sender")]
 pub struct Producer<T, N: Notifier = Silent> {
     pub(super) ring: Arc<Ring<T, N>>,
     /// Where the ring is full, according to this producer's last load of `head`. A stale limit refuses too early, never
@@ -48,6 +49,7 @@ impl<T, N: Notifier> Producer<T, N> {
     /// # Errors
     /// The value, if the ring is full or its consumer has gone.
     #[inline(always)]
+    #[doc(alias("try_send", "send"))]
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
         // SAFETY: the claim is published below (I2).
         match unsafe { self.claim(1) } {

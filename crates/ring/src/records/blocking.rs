@@ -89,6 +89,7 @@ macro_rules! sleeping_sides {
             /// # Errors
             /// As for [`claim_wait`](Self::claim_wait).
             #[inline]
+            #[doc(alias = "send")]
             pub fn push_wait(&mut self, bytes: &[u8]) -> Result<(), ClaimError> {
                 self.push_deadline(bytes, Deadline::NEVER)
             }
@@ -113,6 +114,7 @@ macro_rules! sleeping_sides {
             ///
             /// # Errors
             /// As for [`claim`](Self::claim).
+            #[doc(alias = "send_timeout")]
             pub fn push_timeout(&mut self, bytes: &[u8], time: Duration) -> Result<(), ClaimError> {
                 self.push_deadline(bytes, Deadline::after(time))
             }
@@ -127,6 +129,7 @@ macro_rules! sleeping_sides {
             /// # Errors
             /// There will never be a record; never [`RecordError::Empty`].
             #[inline]
+            #[doc(alias = "recv")]
             pub fn read_wait(&mut self) -> Result<Record<'_, Self>, RecordError> {
                 self.read_deadline(Deadline::NEVER)
             }
@@ -135,6 +138,7 @@ macro_rules! sleeping_sides {
             ///
             /// # Errors
             /// As for [`read_deadline`](Self::read_deadline).
+            #[doc(alias = "recv_timeout")]
             pub fn read_timeout(
                 &mut self,
                 time: Duration,

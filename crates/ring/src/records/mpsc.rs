@@ -73,6 +73,7 @@ pub type Sides<N = Silent> = (Producer<N>, Consumer<N>);
 ///
 /// # Errors
 /// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
+#[doc(alias("bounded", "channel"))]
 pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
     build(capacity, Silent)
 }
@@ -82,6 +83,7 @@ pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
 /// # Errors
 /// As for [`ring`].
 #[cfg(feature = "std")]
+#[doc(alias("bounded", "channel"))]
 pub fn blocking(capacity: usize) -> Result<Sides<Sleepers>, CapacityError> {
     build(capacity, Sleepers::new())
 }
@@ -201,6 +203,7 @@ fn build<N: Notifier>(capacity: usize, values: N) -> Result<Sides<N>, CapacityEr
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(alias = "Sender")]
 pub struct Producer<N: Notifier = Silent> {
     pub(super) ring: Arc<Ring<N>>,
     /// Where the ring is full, according to this producer's last load of `head`.
@@ -231,6 +234,7 @@ impl<N: Notifier> Producer<N> {
     /// # Errors
     /// As for [`claim`](Producer::claim).
     #[inline]
+    #[doc(alias = "try_send")]
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), ClaimError> {
         let mut chunk = self.claim(bytes.len())?;
         chunk.fill(bytes);
@@ -361,6 +365,7 @@ impl<N: Notifier> fmt::Debug for Producer<N> {
 /// assert_eq!(consumer.read().err(), Some(RecordError::Closed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(alias = "Receiver")]
 pub struct Consumer<N: Notifier = Silent> {
     pub(super) ring: Arc<Ring<N>>,
     /// `ring.head`, which only this side stores.
@@ -392,6 +397,7 @@ impl<N: Notifier> Consumer<N> {
     /// # Errors
     /// There is no record now, or there will never be one.
     #[inline]
+    #[doc(alias = "try_recv")]
     pub fn read(&mut self) -> Result<Record<'_, Self>, RecordError> {
         let place = self.find()?;
         // SAFETY: the record was found just now (I2).

@@ -49,7 +49,8 @@ use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{Relaxed, Release};
 use uncontended_atomic::{Arc, AtomicU64, Named, Scope};
 use uncontended_wait::Sleepers;
-use uncontended_wait::role::{Holder, Role};
+pub use uncontended_wait::role::Holder;
+use uncontended_wait::role::Role;
 
 #[repr(C)]
 struct Header {

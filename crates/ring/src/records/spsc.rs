@@ -47,6 +47,7 @@ pub type Sides<N = Silent> = (Producer<N>, Consumer<N>);
 ///
 /// # Errors
 /// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
+#[doc(alias("bounded", "channel"))]
 pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
     build(capacity, Silent)
 }
@@ -56,6 +57,7 @@ pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
 /// # Errors
 /// As for [`ring`].
 #[cfg(feature = "std")]
+#[doc(alias("bounded", "channel"))]
 pub fn blocking(capacity: usize) -> Result<Sides<Sleepers>, CapacityError> {
     build(capacity, Sleepers::new())
 }
@@ -125,6 +127,7 @@ fn build<N: Notifier>(capacity: usize, values: N) -> Result<Sides<N>, CapacityEr
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(alias = "Sender")]
 pub struct Producer<N: Notifier = Silent> {
     pub(super) ring: Arc<Ring<N>>,
     /// `ring.tail`, which only this side stores.
@@ -150,6 +153,7 @@ impl<N: Notifier> Producer<N> {
     /// # Errors
     /// As for [`claim`](Producer::claim).
     #[inline]
+    #[doc(alias = "try_send")]
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), ClaimError> {
         let mut chunk = self.claim(bytes.len())?;
         chunk.fill(bytes);
@@ -244,6 +248,7 @@ impl<N: Notifier> fmt::Debug for Producer<N> {
 /// assert_eq!(consumer.read().err(), Some(RecordError::Closed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(alias = "Receiver")]
 pub struct Consumer<N: Notifier = Silent> {
     pub(super) ring: Arc<Ring<N>>,
     /// `ring.head`, which only this side stores; or past the padding after it.
@@ -259,6 +264,7 @@ impl<N: Notifier> Consumer<N> {
     /// # Errors
     /// There is no record now, or there will never be one.
     #[inline]
+    #[doc(alias = "try_recv")]
     pub fn read(&mut self) -> Result<Record<'_, Self>, RecordError> {
         let place = self.find()?;
         // SAFETY: the record was found just now (I2).

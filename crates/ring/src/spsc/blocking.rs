@@ -33,6 +33,7 @@ use uncontended_wait::{Deadline, Sleepers};
 ///
 /// # Errors
 /// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
+#[doc(alias("bounded", "channel", "sync_channel"))]
 pub fn blocking<T>(capacity: usize) -> Result<Sides<T, Sleepers>, CapacityError> {
     ring_at(capacity, Position::new(0), Sleepers::new())
 }
@@ -57,6 +58,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// # Errors
     /// The consumer has gone. The error contains the value.
     #[inline(always)]
+    #[doc(alias = "send")]
     pub fn push_wait(&mut self, value: T) -> Result<(), Closed<T>> {
         self.push_deadline(value, Deadline::NEVER).map_err(PushError::closed)
     }
@@ -82,6 +84,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     ///
     /// # Errors
     /// As for [`push_deadline`](Self::push_deadline).
+    #[doc(alias = "send_timeout")]
     pub fn push_timeout(&mut self, value: T, time: Duration) -> Result<(), PushError<T>> {
         self.push_deadline(value, Deadline::after(time))
     }
@@ -227,6 +230,7 @@ impl<T, N: Sleeping> Producer<T, N> {
 impl<T, N: Sleeping> Consumer<T, N> {
     /// Pops the oldest value. Sleeps until there is one. `None`: there will never be one.
     #[inline(always)]
+    #[doc(alias = "recv")]
     pub fn pop_wait(&mut self) -> Option<T> {
         self.pop_deadline(Deadline::NEVER).ok()
     }
@@ -247,6 +251,7 @@ impl<T, N: Sleeping> Consumer<T, N> {
     ///
     /// # Errors
     /// As for [`pop_deadline`](Self::pop_deadline).
+    #[doc(alias = "recv_timeout")]
     pub fn pop_timeout(&mut self, time: Duration) -> Result<T, PopError> {
         self.pop_deadline(Deadline::after(time))
     }

@@ -25,6 +25,7 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 /// ```
 // Aligned, so that two sides created together and used in place by two threads share no cache line.
 #[repr(align(128))]
+#[doc(alias = "Receiver")]
 pub struct Consumer<T, N: Notifier = Silent> {
     place: Place<T, N>,
     /// The ring's `head`, which only this side stores.
@@ -69,6 +70,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     /// # Errors
     /// There is no value now, or there will never be one.
     #[inline(always)]
+    #[doc(alias = "try_recv")]
     pub fn pop(&mut self) -> Result<T, PopError> {
         self.find(1)?;
         // SAFETY: `find` found a value (I2), which leaves the ring here.
@@ -246,6 +248,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     ///
     /// # Errors
     /// There is no value, as for [`pop`](Consumer::pop).
+    #[doc(alias = "try_iter")]
     pub fn pop_into(&mut self, into: &mut Vec<T>, most: usize) -> Result<usize, PopError> {
         let batch = self.read(most)?;
         let count = batch.len().min(most);

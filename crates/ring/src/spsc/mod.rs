@@ -86,6 +86,7 @@ pub type Sides<T, N = Silent> = (Producer<T, N>, Consumer<T, N>);
 ///
 /// # Errors
 /// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
+#[doc(alias("bounded", "channel"))]
 pub fn ring<T>(capacity: usize) -> Result<Sides<T>, CapacityError> {
     ring_at(capacity, Position::new(0), Silent)
 }

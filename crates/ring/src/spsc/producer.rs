@@ -21,6 +21,7 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 /// ```
 // Aligned, so that two sides created together and used in place by two threads share no cache line.
 #[repr(align(128))]
+#[doc(alias = "Sender")]
 pub struct Producer<T, N: Notifier = Silent> {
     place: Place<T, N>,
     /// The ring's `tail`, which only this side stores.
@@ -63,6 +64,7 @@ impl<T, N: Notifier> Producer<T, N> {
     /// # Errors
     /// The value, if the ring is full or its consumer has gone.
     #[inline(always)]
+    #[doc(alias("try_send", "send"))]
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
         if self.is_closed() {
             return Err(PushError::Closed(value));

@@ -35,6 +35,7 @@
 //! Tests in `spsc`; tests/processes.rs; tests/killed.rs; fuzz/fuzz_targets/ring_header.rs.
 
 pub use crate::given::{AttachError, RoleError};
+pub use uncontended_wait::role::Holder;
 
 use super::{Consumer, Control, Keeper, Place, Producer};
 use crate::Plain;
@@ -49,7 +50,7 @@ use std::ptr::NonNull;
 use uncontended_atomic::Ordering::{Acquire, Relaxed};
 use uncontended_atomic::{Arc, AtomicU64, Scope};
 use uncontended_wait::Sleepers;
-use uncontended_wait::role::{Holder, Role};
+use uncontended_wait::role::Role;
 
 #[repr(C)]
 struct Header {

@@ -78,6 +78,7 @@ macro_rules! consumers {
         $(
             impl<T $(: $bound)?, N: Sleeping> $ring::Consumer<T, N> {
                 /// Like [`pop_wait`](Self::pop_wait), for a task.
+                #[doc(alias = "recv_async")]
                 pub async fn pop_async(&mut self) -> Option<T> {
                     pop(self).await
                 }
@@ -101,6 +102,7 @@ macro_rules! producers {
                 ///
                 /// # Errors
                 /// All on the other side have gone. The error contains the value.
+                #[doc(alias = "send_async")]
                 pub async fn push_async(&mut self, value: T) -> Result<(), Closed<T>> {
                     push(self, value).await
                 }

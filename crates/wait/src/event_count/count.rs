@@ -26,6 +26,7 @@ use uncontended_fence::Refused;
 /// assert_eq!(done.wait(3), Err(Closed));
 /// ```
 #[repr(C)]
+#[doc(alias = "Event")]
 pub struct EventCount<F: Form> {
     pub(crate) form: F,
     /// The producer's role, in forms that have one.
@@ -89,6 +90,7 @@ impl<F: Form> EventCount<F> {
     /// # Errors
     /// The count is closed and still `old`.
     #[cfg_attr(unc_model, track_caller)]
+    #[doc(alias("listen", "park"))]
     pub fn wait(&self, old: F::Value) -> Result<F::Value, Closed> {
         self.wait_until(|value| value != old)
     }
@@ -176,6 +178,7 @@ impl<W: Width> EventCount<OneWord<W, Locked>> {
     /// Counts one event and wakes all waiters. Returns the count before it.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
+    #[doc(alias = "notify")]
     pub fn increment(&self) -> W {
         self.add(W::ONE)
     }
@@ -183,6 +186,7 @@ impl<W: Width> EventCount<OneWord<W, Locked>> {
     /// Counts `events` events and wakes all waiters; zero does nothing. Returns the count before them.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
+    #[doc(alias = "notify")]
     pub fn add(&self, events: W) -> W {
         let (before, asleep) = self.form.publish(events);
         if asleep && events.raise() != W::ZERO {
@@ -195,6 +199,7 @@ impl<W: Width> EventCount<OneWord<W, Locked>> {
     /// waiter each consumes.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
+    #[doc(alias = "notify_one")]
     pub fn add_and_wake_one(&self, events: W) -> W {
         let (before, asleep) = self.form.publish(events);
         if asleep && events.raise() != W::ZERO {

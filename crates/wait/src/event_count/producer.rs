@@ -102,6 +102,7 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
     /// Counts one event and wakes all waiters.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
+    #[doc(alias = "notify")]
     pub fn increment(&mut self) {
         self.add(F::Value::ONE);
     }

@@ -23,6 +23,7 @@ use uncontended_wait::Deadline;
 /// assert_eq!((another.pop(), consumer.pop()), (Ok(1), Err(PopError::Closed)));
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
+#[doc(alias = "Receiver")]
 pub struct Consumer<T, N: Notifier = Silent> {
     group: Arc<Group<T, N>>,
     turn: Turn,
@@ -98,6 +99,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     /// # Errors
     /// There is no value now, or there will never be one.
     #[inline(always)]
+    #[doc(alias = "try_recv")]
     pub fn pop(&mut self) -> Result<T, PopError> {
         self.turn.pop(&self.group)
     }
@@ -107,6 +109,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     ///
     /// # Errors
     /// There is no value, as for [`pop`](Consumer::pop).
+    #[doc(alias = "try_iter")]
     pub fn pop_into(&mut self, into: &mut Vec<T>, most: usize) -> Result<usize, PopError> {
         let mut count = 0;
         while count < most {
@@ -147,6 +150,7 @@ impl<T, N: Notifier> Consumer<T, N> {
 impl<T, N: Sleeping> Consumer<T, N> {
     /// Pops the oldest value of a lane. Sleeps until there is one. `None`: there will never be one.
     #[inline(always)]
+    #[doc(alias = "recv")]
     pub fn pop_wait(&mut self) -> Option<T> {
         loop {
             match self.pop_deadline(Deadline::NEVER) {
@@ -173,6 +177,7 @@ impl<T, N: Sleeping> Consumer<T, N> {
     ///
     /// # Errors
     /// As for [`pop_deadline`](Self::pop_deadline).
+    #[doc(alias = "recv_timeout")]
     pub fn pop_timeout(&mut self, time: Duration) -> Result<T, PopError> {
         self.pop_deadline(Deadline::after(time))
     }

@@ -88,6 +88,7 @@ pub type Sides<T, N = Silent> = (Producer<T, N>, Consumer<T, N>);
 ///
 /// # Errors
 /// As for [`lanes::ring`](super::ring).
+#[doc(alias("bounded", "channel"))]
 pub fn ring<T>(lanes: usize, capacity: usize) -> Result<Sides<T>, CapacityError> {
     ring_at(lanes, capacity, Position::new(0), Silent)
 }
@@ -112,6 +113,7 @@ pub fn ring<T>(lanes: usize, capacity: usize) -> Result<Sides<T>, CapacityError>
 ///
 /// # Errors
 /// As for [`ring`].
+#[doc(alias("bounded", "channel", "sync_channel"))]
 pub fn blocking<T>(lanes: usize, capacity: usize) -> Result<Sides<T, Sleepers>, CapacityError> {
     ring_at(lanes, capacity, Position::new(0), Sleepers::new())
 }

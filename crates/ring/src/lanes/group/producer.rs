@@ -72,6 +72,7 @@ impl<T, N: Notifier> Drop for Entry<T, N> {
 /// assert_eq!(producer.push(2), Err(PushError::Closed(2)));
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
+#[doc(alias = "Sender")]
 pub struct Producer<T, N: Notifier = Silent> {
     /// Gone only while this is dropped.
     entry: Option<Entry<T, N>>,
@@ -105,6 +106,7 @@ impl<T, N: Notifier> Producer<T, N> {
     /// # Errors
     /// The value, if the lane is full or all consumers have gone.
     #[inline(always)]
+    #[doc(alias("try_send", "send"))]
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
         let entry = self.entry_mut();
         entry.put(value)?;
@@ -162,6 +164,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// # Errors
     /// All consumers have gone. The error contains the value.
     #[inline(always)]
+    #[doc(alias = "send")]
     pub fn push_wait(&mut self, value: T) -> Result<(), Closed<T>> {
         self.push_deadline(value, Deadline::NEVER).map_err(PushError::closed)
     }
@@ -187,6 +190,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     ///
     /// # Errors
     /// As for [`push_deadline`](Self::push_deadline).
+    #[doc(alias = "send_timeout")]
     pub fn push_timeout(&mut self, value: T, time: Duration) -> Result<(), PushError<T>> {
         self.push_deadline(value, Deadline::after(time))
     }
