@@ -1,5 +1,5 @@
 //! Errors: small enums. A failed push hands the value back, in an error that is [`Error`] for every type of value: `?`
-//! and `expect` work where the value is no `Debug`, too.
+//! and `expect` work where the value lacks `Debug`, too.
 
 use core::error::Error;
 use core::fmt;

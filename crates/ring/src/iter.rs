@@ -1,4 +1,4 @@
-//! Consumers as iterators: `for value in consumer`, or `for value in consumer.iter()`. Those of a broadcast give clones.
+//! Consumers as iterators: `for value in consumer`, or `consumer.iter()`. Those of a broadcast give clones.
 //!
 //! ```
 //! let (mut producer, consumer) = uncontended_ring::spsc::blocking(2)?;

@@ -28,9 +28,9 @@
 //!
 //! Calls have one convention over all rings. `push`, `pop`, `read` and `claim` try once, and say why they failed. With
 //! `_wait`, they sleep until they succeed; if they never can, `pop` returns `None`, and `push` gives the value back, in
-//! [`Closed`]. With `_deadline` and `_timeout`, they give up, and say why. With `_async` (a feature), they are for tasks.
-//! Calls that can fail in several ways, as those of `records` and `lossy`, have errors that say which. An error that
-//! contains a value is an [`Error`](core::error::Error) whatever the value is: `?` and `expect` take it.
+//! [`Closed`]. With `_deadline` and `_timeout`, they give up, and say why. With `_async` (a feature), they are for
+//! tasks. Calls that can fail in several ways, as those of `records` and `lossy`, have errors that say which. An error
+//! that contains a value is an [`Error`](core::error::Error) whatever the value is: `?` and `expect` take it.
 //!
 //! Without the feature `std`, on targets with `alloc` alone, there are the sides that poll, of all rings but `lanes`.
 //!

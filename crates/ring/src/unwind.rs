@@ -1,4 +1,4 @@
-//! Sides may be used after a panic, by whoever catches it.
+//! Sides may be used after a panic, by the code that catches it.
 //!
 //! # Contract
 //! [`UnwindSafe`] asks whether a panic can leave a broken state where the code that catches it sees it. In a ring, none
@@ -8,10 +8,10 @@
 //! - the `drop` of a value: once the slot is the next value's, or while a guard records how many were taken;
 //! - a waker of a task: after the store that the task waits for.
 //!
-//! A panic while a side is dropped still tells the others that it has gone. So after a panic each side is in a state that
-//! the ring's documentation has: a value was pushed or was not, it was popped or is still there. The same by reference
-//! ([`RefUnwindSafe`]), since `&self` offers counts, and another side. What values refer to is their own matter, as it
-//! is for the channels of the standard library.
+//! A panic while a side is dropped still tells the others that it has gone. So after a panic each side is in a state
+//! that the ring's documentation has: a value was pushed or was not, it was popped or is still there. The same by
+//! reference ([`RefUnwindSafe`]), since `&self` offers counts, other sides, and the pushes of `mpsc`. What values refer
+//! to is their own matter, as it is for the channels of the standard library.
 //!
 //! # Evidence
 //! tests/unwinding.rs, and in the tests of each ring the values whose drop or clone panics.

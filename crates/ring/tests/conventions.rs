@@ -44,6 +44,7 @@ macro_rules! has_the_conventions {
 }
 
 #[test]
+#[allow(unused_mut, reason = "a producer of `mpsc` pushes by shared reference")]
 fn every_ring_has_them() {
     has_the_conventions!(spsc::blocking(2));
     has_the_conventions!(mpsc::blocking(2));
@@ -62,7 +63,7 @@ fn batches_records_and_lossy_rings_wait_as_long_as_they_are_told() {
     assert_eq!(producer.claim_up_to_timeout(9, SHORT).err(), Some(ClaimError::Full));
     assert_eq!(consumer.read_deadline(9, later()).unwrap().len(), 2);
 
-    let (mut producer, mut consumer) = mpsc::blocking(2).unwrap();
+    let (producer, mut consumer) = mpsc::blocking(2).unwrap();
     let mut values = vec![1, 2];
     assert_eq!(producer.push_all_wait(&mut values), Ok(()));
     values = vec![3];
@@ -183,6 +184,7 @@ macro_rules! polls {
 }
 
 #[test]
+#[allow(unused_mut, reason = "a producer of `mpsc` pushes by shared reference")]
 fn a_side_that_polls_idles_until_it_succeeds() {
     polls!(spsc::ring(2));
     polls!(mpsc::ring(2));
@@ -199,7 +201,7 @@ fn one_thread_waits_for_rings_of_both_kinds() {
     std::thread::scope(|threads| {
         threads.spawn(move || (0..count).try_for_each(|value| one.push_wait(value)));
         for _ in 0..2 {
-            let mut many = many.clone();
+            let many = many.clone();
             threads.spawn(move || (0..count).try_for_each(|value| many.push_wait(value)));
         }
         drop(many);

@@ -23,8 +23,8 @@ fn no_value_goes_to_a_consumer_that_has_gone_and_what_was_queued_is_dropped_then
     assert_eq!(producer.claim_wait(9).err(), Some(ClaimError::TooLong { most: 8 }));
     assert_eq!(producer.room(), 0);
 
-    let (mut producer, consumer) = mpsc::blocking(8).unwrap();
-    let mut other = producer.clone();
+    let (producer, consumer) = mpsc::blocking(8).unwrap();
+    let other = producer.clone();
     producer.push(Arc::clone(&value)).unwrap();
     other.push_all(&mut vec![Arc::clone(&value); 3]).unwrap();
     drop(consumer);
@@ -91,7 +91,7 @@ fn a_value_whose_drop_panics_does_not_keep_the_ring_open() {
     assert!(catch_unwind(AssertUnwindSafe(|| drop(consumer))).is_err());
     assert!(producer.push_wait(None).is_err());
 
-    let (mut producer, consumer) = mpsc::blocking(1).unwrap();
+    let (producer, consumer) = mpsc::blocking(1).unwrap();
     producer.push(Some(Bomb)).ok().unwrap();
     assert!(catch_unwind(AssertUnwindSafe(|| drop(consumer))).is_err());
     assert!(producer.push_wait(None).is_err());

@@ -82,7 +82,10 @@ fn from_many<P: Send, C: Send>(
 
 fn mpsc_of(number: usize, count: u64, disturb: Disturb) {
     let (first, consumer) = mpsc::blocking(2).unwrap();
-    let producers = (vec![first; number], mpsc::Producer::push_wait as _);
+    let producers = (
+        vec![first; number],
+        (|producer, value| producer.push_wait(value)) as Push<mpsc::BlockingProducer<_>>,
+    );
     from_many((count, disturb), producers, (consumer, mpsc::Consumer::pop_wait));
 }
 

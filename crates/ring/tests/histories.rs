@@ -128,7 +128,7 @@ fn mpsc_polled_is_a_queue() {
         let recorder = Recorder::default();
         std::thread::scope(|scope| {
             for number in 0..3 {
-                let (mut producer, mut client) = (producer.clone(), recorder.client());
+                let (producer, mut client) = (producer.clone(), recorder.client());
                 let values = number * each as i64..(number + 1) * each as i64;
                 scope.spawn(move || {
                     values.for_each(|value| push(&mut client, value, |v| producer.push(v)));
@@ -150,7 +150,7 @@ fn mpsc_blocking_is_a_queue() {
         let recorder = Recorder::default();
         std::thread::scope(|scope| {
             for number in 0..3 {
-                let (mut producer, mut client) = (producer.clone(), recorder.client());
+                let (producer, mut client) = (producer.clone(), recorder.client());
                 let values = number * each as i64..(number + 1) * each as i64;
                 scope.spawn(move || {
                     for value in values {

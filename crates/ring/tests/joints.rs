@@ -69,6 +69,7 @@ macro_rules! a_push_and_the_end_wake {
 }
 
 #[test]
+#[allow(unused_mut, reason = "a producer of `mpsc` pushes by shared reference")]
 fn a_push_into_any_ring_and_its_end_wake_the_joint() {
     let joint = Joint::new();
     a_push_and_the_end_wake!(joint, "spsc", spsc::blocking_at(2, &joint), |one| one

@@ -107,7 +107,7 @@ fn leaked_sides_leak_what_is_in_the_ring() {
     forget(producer);
     drop(consumer.pop());
     drop(consumer);
-    let (mut producer, consumer) = mpsc::ring(2).unwrap();
+    let (producer, consumer) = mpsc::ring(2).unwrap();
     producer.push(value(&drops, 2)).unwrap();
     forget(producer.clone());
     forget(consumer);
@@ -313,7 +313,7 @@ fn a_drop_that_panics_happens_once_wherever_it_does() {
 #[test]
 fn a_claim_that_is_refused_takes_nothing() {
     let drops = drops(3);
-    let (mut producer, consumer) = mpsc::ring(1).unwrap();
+    let (producer, consumer) = mpsc::ring(1).unwrap();
     let mut values = vec![value(&drops, 0), value(&drops, 1)];
     assert_eq!(producer.push_all(&mut values), Err(ClaimError::TooLong { most: 1 }));
     assert_eq!(values.len(), 2);

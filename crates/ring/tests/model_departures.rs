@@ -26,7 +26,7 @@ fn the_consumer_of_one_has_read_before_it_goes() {
 #[test]
 fn the_consumer_of_many_has_read_before_it_goes() {
     holds(|| {
-        let (mut producer, mut consumer) = mpsc::ring(1).unwrap();
+        let (producer, mut consumer) = mpsc::ring(1).unwrap();
         producer.push(1).unwrap();
         let goes = spawn(move || assert_eq!(consumer.pop(), Ok(1)));
         let _ = producer.push(2);

@@ -6,11 +6,16 @@
 mod exploring;
 
 use exploring::{begins, holds, holds_in_three_rounds};
+use uncontended_atomic::Arc;
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::mpsc::{self, Consumer, Producer};
 use uncontended_ring::{Closed, PopError, PushError};
 
-fn push(mut producer: Producer<u32>, values: &[u32]) {
+fn push(producer: Producer<u32>, values: &[u32]) {
+    push_by(&producer, values);
+}
+
+fn push_by(producer: &Producer<u32>, values: &[u32]) {
     for &value in values {
         while let Err(error) = producer.push(value) {
             assert_eq!(error, PushError::Full(value), "no side has gone");
@@ -46,6 +51,21 @@ fn two_producers<const CAPACITY: usize>() {
     second.join().unwrap();
 }
 
+/// Two threads that share a producer: what one of them saw of the consumer, the other relies on.
+fn a_shared_producer() {
+    let (producer, mut consumer) = mpsc::ring(1).unwrap();
+    let shared = Arc::new(producer);
+    shared.push(1).unwrap();
+    let other = Arc::clone(&shared);
+    let first = spawn(move || push_by(&other, &[2]));
+    let second = spawn(move || push_by(&shared, &[3]));
+    let mut seen = drain(&mut consumer);
+    seen.sort_unstable();
+    assert_eq!(seen, [1, 2, 3]);
+    first.join().unwrap();
+    second.join().unwrap();
+}
+
 /// One producer and the consumer: more rounds.
 fn one_producer<const VALUES: u32>() {
     let (producer, mut consumer) = mpsc::ring(1).unwrap();
@@ -69,7 +89,7 @@ fn three_against_one() {
 
 /// A batch stays together: no other producer's values come in between.
 fn batches() {
-    let (mut producer, mut consumer) = mpsc::ring(2).unwrap();
+    let (producer, mut consumer) = mpsc::ring(2).unwrap();
     let other = producer.clone();
     let first = spawn(move || {
         while producer.push_all(&mut vec![1, 2]).is_err() {
@@ -121,6 +141,11 @@ fn two_producers_pass_all_once_through_two_slots() {
 }
 
 #[test]
+fn two_threads_pass_all_once_by_one_producer() {
+    holds(a_shared_producer);
+}
+
+#[test]
 fn one_producer_passes_all_in_order() {
     holds(one_producer::<3>);
 }
@@ -142,7 +167,7 @@ fn a_batch_goes_in_whole() {
 
 /// A consumer that sleeps for a value; no side goes.
 fn consumer_sleeps() {
-    let (mut producer, mut consumer) = mpsc::blocking(1).unwrap();
+    let (producer, mut consumer) = mpsc::blocking(1).unwrap();
     let another = producer.clone();
     let sender = spawn(move || producer.push(1).unwrap());
     assert_eq!(consumer.pop_wait(), Some(1));
@@ -153,7 +178,7 @@ fn consumer_sleeps() {
 
 /// A consumer that sleeps until the last producer goes.
 fn consumer_sleeps_to_the_end() {
-    let (mut producer, mut consumer) = mpsc::blocking(1).unwrap();
+    let (producer, mut consumer) = mpsc::blocking(1).unwrap();
     let sender = spawn(move || producer.push(1).unwrap());
     assert_eq!((consumer.pop_wait(), consumer.pop_wait()), (Some(1), None));
     sender.join().unwrap();
@@ -161,7 +186,7 @@ fn consumer_sleeps_to_the_end() {
 
 /// A producer that sleeps for room.
 fn producer_sleeps() {
-    let (mut producer, mut consumer) = mpsc::blocking(1).unwrap();
+    let (producer, mut consumer) = mpsc::blocking(1).unwrap();
     producer.push(1).unwrap();
     let sender = spawn(move || producer.push_wait(2).unwrap());
     assert_eq!(consumer.pop(), Ok(1));
@@ -171,7 +196,7 @@ fn producer_sleeps() {
 
 /// Both sides sleep, each waiting for the other.
 fn both_sleep() {
-    let (mut producer, mut consumer) = mpsc::blocking(1).unwrap();
+    let (producer, mut consumer) = mpsc::blocking(1).unwrap();
     let sender = spawn(move || (1..=2).for_each(|value| producer.push_wait(value).unwrap()));
     assert_eq!([consumer.pop_wait(), consumer.pop_wait()], [Some(1), Some(2)]);
     sender.join().unwrap();
@@ -179,10 +204,10 @@ fn both_sleep() {
 
 /// All producers that sleep for room learn that the consumer has gone.
 fn no_side_sleeps_for_one_that_has_gone<const PRODUCERS: usize>() {
-    let (mut producer, consumer) = mpsc::blocking(1).unwrap();
+    let (producer, consumer) = mpsc::blocking(1).unwrap();
     producer.push(1).unwrap();
     let sleepers = [(); PRODUCERS].map(|()| {
-        let mut producer = producer.clone();
+        let producer = producer.clone();
         spawn(move || assert_eq!(producer.push_wait(2), Err(Closed(2))))
     });
     drop(consumer);

@@ -9,7 +9,7 @@ use exploring::holds;
 use std::pin::pin;
 use uncontended_model::real::spawn;
 use uncontended_ring::lanes::{self, group};
-use uncontended_ring::spsc;
+use uncontended_ring::{Closed, spsc};
 use uncontended_testkit::explored::{block_on, poll_once};
 
 /// A task pops while a thread pushes, sleeps for room, and goes.
@@ -47,7 +47,7 @@ fn a_task_learns_of_the_end() {
     producer.push(1).unwrap();
     let task = spawn(move || block_on(producer.push_async(2)));
     drop(consumer);
-    assert_eq!(task.join().unwrap(), Err(2));
+    assert_eq!(task.join().unwrap(), Err(Closed(2)));
 }
 
 /// A pop is given up while a value comes: it has taken the value, or left it.

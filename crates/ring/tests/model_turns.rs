@@ -6,23 +6,25 @@
 mod exploring;
 
 use exploring::{begins, holds};
-use uncontended_model::real::{spawn, spawn_symmetric};
+use uncontended_model::real::spawn;
 use uncontended_ring::broadcast::Plan;
 use uncontended_ring::mpsc;
 use uncontended_wait::Deadline;
 
 /// Several slots given back together, and as many producers that sleep for one each.
 fn two_slots_for_two() {
-    let (mut first, mut consumer) = mpsc::blocking(2).unwrap();
+    let (first, mut consumer) = mpsc::blocking(2).unwrap();
     first.push_all(&mut vec![1, 2]).unwrap();
-    let sleepers = spawn_symmetric(2, move || first.push_wait(3).unwrap());
+    // Not symmetric threads: each producer has a limit of its own.
+    let sleepers = [first.clone(), first]
+        .map(|producer| spawn(move || producer.push_wait(3).map(|()| producer).unwrap()));
     assert_eq!(consumer.pop_into(&mut Vec::new(), 2), Ok(2));
-    sleepers.join().unwrap();
+    sleepers.map(|sleeper| drop(sleeper.join().unwrap()));
 }
 
 /// A producer that sleeps for two slots, which come one by one.
 fn two_slots_for_one() {
-    let (mut producer, mut consumer) = mpsc::blocking(2).unwrap();
+    let (producer, mut consumer) = mpsc::blocking(2).unwrap();
     producer.push_all(&mut vec![1, 2]).unwrap();
     let sleeper = spawn(move || {
         producer.push_all_deadline(&mut vec![3, 4], Deadline::NEVER).unwrap();

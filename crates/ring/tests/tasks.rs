@@ -117,6 +117,7 @@ macro_rules! on_every_side {
 }
 
 #[test]
+#[allow(unused_mut, reason = "a producer of `mpsc` pushes by shared reference")]
 fn values_pass_between_tasks_and_threads() {
     for capacity in [1, 3, 64] {
         on_every_side!(spsc::blocking(capacity).unwrap());

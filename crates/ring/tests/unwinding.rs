@@ -1,4 +1,4 @@
-//! A thread that catches a panic goes on with its side, without `AssertUnwindSafe`.
+//! A thread that catches a panic keeps its side, without `AssertUnwindSafe`.
 
 #![cfg(not(unc_model))]
 
@@ -46,12 +46,12 @@ fn sides_that_a_closure_panicked_with_tell_the_others() {
 
 #[test]
 fn by_reference_counts_can_be_read_in_a_closure_that_panics() {
-    let (mut producer, mut consumer) = mpsc::ring(2).unwrap();
+    let (producer, mut consumer) = mpsc::ring(2).unwrap();
     producer.push(1).unwrap();
     let caught = catch_unwind(|| assert_eq!(producer.len(), 2, "on purpose"));
     assert!(caught.is_err());
     let caught = catch_unwind(|| {
-        let mut clone = producer.clone();
+        let clone = producer.clone();
         clone.push(2).unwrap();
         panic!("on purpose");
     });

@@ -107,9 +107,9 @@ extern "C" {
 
 // Makes a broadcast of `capacity` elements of `size` bytes each to the `count` stages at `stages`. Stores the
 // producer, and at `consumers` the consumers of the first stage, then those of the second, and so on. The producer
-// waits for each consumer that is not closed. On failure, returns why and stores nothing. UNC_STATUS_INVALID: there is no stage, or more than 64; or one has more than 65536
-// members; or one follows itself, directly or through others, or one that is not there. UNC_STATUS_TOO_LONG: `size`
-// is above 4096.
+// waits for each consumer that is not closed. On failure, returns why and stores nothing. UNC_STATUS_INVALID: there is
+// no stage, or more than 64; or one has more than 65536 members; or one follows itself, directly or through others, or
+// one that is not there. UNC_STATUS_TOO_LONG: `size` is above 4096.
 //
 // # Safety
 // `stages` points to `count` stages, `producer` to memory for a pointer, and `consumers` to memory for as many
@@ -261,8 +261,8 @@ enum unc_status unc_ring_pop_many(struct unc_consumer *consumer,
 // in `*count`, without popping them. They lie `unc_ring_stride` bytes apart. Sleeps until there is one, at most until
 // `deadline_ns`; with UNC_NOW it never sleeps. For the status of none, see `unc_ring_pop_copy`.
 //
-// ELEMENTS THAT ARE NOT RELEASED (`unc_ring_release`) ARE FOUND AGAIN by the next read: a loop that releases none never
-// ends, and the producer waits for room.
+// ELEMENTS THAT ARE NOT RELEASED (`unc_ring_release`) ARE FOUND AGAIN by the next read: a loop that releases none
+// never ends, and the producer waits for room.
 //
 // # Safety
 // `consumer` is a consumer's handle or null, and no other call uses it; `memory` and `count` point to memory for a

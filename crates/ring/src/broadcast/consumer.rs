@@ -89,7 +89,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     /// claims up to `most` values for itself.
     ///
     /// **A batch that is not released is returned again by the next read**: a loop that releases none reads the same
-    /// values for ever, and the producer waits for it. [`pop`](Self::pop), and `for value in batch`, release by
+    /// values forever, and the producer waits for it. [`pop`](Self::pop), and `for value in batch`, release by
     /// themselves.
     ///
     /// # Errors

@@ -8,9 +8,9 @@
 //! stage that follows others sees a value once all of them have released it.
 //!
 //! The producer waits for the slowest stage: a ring of capacity n is full while a stage has not released the value n
-//! positions back. A consumer that has not been taken from [`Consumers`] is one that it waits for; drop `Consumers` once
-//! all are taken. Values stay in the ring until they are overwritten or the last handle is dropped; each is dropped
-//! once, there.
+//! positions back. A consumer that has not been taken from [`Consumers`] is one that it waits for; drop `Consumers`
+//! once all are taken. Values stay in the ring until they are overwritten or the last handle is dropped; each is
+//! dropped once, there.
 //!
 //! The producer no longer waits for a consumer that was dropped (by a panic, too). But a stage that follows it sees
 //! only what it released, then [`PopError::Closed`](crate::PopError): no value passes a stage unreleased. For a group

@@ -7,6 +7,9 @@
 //! the next, so a value waits for at most that many of each other lane. Where one order of all values matters, or room
 //! that all producers share, use [`mpsc`](crate::mpsc).
 //!
+//! A push needs `&mut self`, where that of `mpsc` needs `&self`: a lane has one producer, and two threads that shared
+//! it would need the read-modify-write that lanes save.
+//!
 //! The number of lanes is fixed, and with it the memory. [`Producer::try_clone`] hands out a free lane; a producer that
 //! is dropped gives its lane back, with the values in it, to the next one.
 //!

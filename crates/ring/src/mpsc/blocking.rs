@@ -10,8 +10,8 @@ use uncontended_wait::{Deadline, Sleepers};
 /// Makes a ring for at most `capacity` values whose sides may sleep.
 ///
 /// ```
-/// let (mut producer, mut consumer) = uncontended_ring::mpsc::blocking(2)?;
-/// let mut other = producer.clone();
+/// let (producer, mut consumer) = uncontended_ring::mpsc::blocking(2)?;
+/// let other = producer.clone();
 /// let one = std::thread::spawn(move || (1..=50).try_for_each(|value| producer.push_wait(value)));
 /// let two = std::thread::spawn(move || (51..=100).try_for_each(|value| other.push_wait(value)));
 /// let mut sum = 0;
@@ -53,7 +53,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// The consumer has gone. The error contains the value.
     #[inline(always)]
     #[doc(alias = "send")]
-    pub fn push_wait(&mut self, value: T) -> Result<(), Closed<T>> {
+    pub fn push_wait(&self, value: T) -> Result<(), Closed<T>> {
         self.push_deadline(value, Deadline::NEVER).map_err(PushError::closed)
     }
 
@@ -63,7 +63,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// The value, if the ring is still full or its consumer has gone.
     #[inline(always)]
     pub fn push_deadline(
-        &mut self,
+        &self,
         mut value: T,
         deadline: impl Into<Deadline>,
     ) -> Result<(), PushError<T>> {
@@ -82,7 +82,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// # Errors
     /// As for [`push_deadline`](Self::push_deadline).
     #[doc(alias = "send_timeout")]
-    pub fn push_timeout(&mut self, value: T, time: Duration) -> Result<(), PushError<T>> {
+    pub fn push_timeout(&self, value: T, time: Duration) -> Result<(), PushError<T>> {
         self.push_deadline(value, Deadline::after(time))
     }
 
@@ -90,7 +90,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     ///
     /// # Errors
     /// As for [`push_all`](Producer::push_all), but never [`ClaimError::Full`].
-    pub fn push_all_wait(&mut self, values: &mut Vec<T>) -> Result<(), ClaimError> {
+    pub fn push_all_wait(&self, values: &mut Vec<T>) -> Result<(), ClaimError> {
         self.push_all_deadline(values, Deadline::NEVER)
     }
 
@@ -99,7 +99,7 @@ impl<T, N: Sleeping> Producer<T, N> {
     /// # Errors
     /// As for [`push_all`](Producer::push_all); [`ClaimError::Full`] if `deadline` has passed.
     pub fn push_all_deadline(
-        &mut self,
+        &self,
         values: &mut Vec<T>,
         deadline: impl Into<Deadline>,
     ) -> Result<(), ClaimError> {
@@ -117,24 +117,17 @@ impl<T, N: Sleeping> Producer<T, N> {
     ///
     /// # Errors
     /// As for [`push_all_deadline`](Self::push_all_deadline).
-    pub fn push_all_timeout(
-        &mut self,
-        values: &mut Vec<T>,
-        time: Duration,
-    ) -> Result<(), ClaimError> {
+    pub fn push_all_timeout(&self, values: &mut Vec<T>, time: Duration) -> Result<(), ClaimError> {
         self.push_all_deadline(values, Deadline::after(time))
     }
 
     /// Sleeps until there is room for `count` values, or there never will be. Another producer may take the room first.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
-    fn wait_for_room(&mut self, count: u64, deadline: Deadline) {
-        let look = |side: &mut Self| side.has_room(count);
+    fn wait_for_room(&self, count: u64, deadline: Deadline) {
+        let room = self.ring.room.notifier(count).sleepers();
         // If the deadline passed, the caller's next try returns the reason.
-        // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `mpsc`).
-        let _ = unsafe {
-            sleep(self, |side| side.ring.room.notifier(count).sleepers(), look, deadline)
-        };
+        let _ = room.sleep_until_deadline(|| self.has_room(count), deadline);
     }
 }
 

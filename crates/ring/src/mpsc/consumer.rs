@@ -15,7 +15,7 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 /// ```
 /// use uncontended_ring::{PopError, PushError};
 ///
-/// let (mut producer, mut consumer) = uncontended_ring::mpsc::ring(1)?;
+/// let (producer, mut consumer) = uncontended_ring::mpsc::ring(1)?;
 /// assert_eq!(consumer.pop(), Err(PopError::Empty));
 /// producer.push("order").unwrap();
 /// assert_eq!(consumer.pop(), Ok("order"));

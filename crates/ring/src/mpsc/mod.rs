@@ -1,8 +1,8 @@
 //! Many producers, one consumer.
 //!
 //! # Contract
-//! Each thread that pushes has its own clone of the producer. The values of one producer come out in the order in which
-//! it pushed them. `push` is lock-free: it retries if another producer was faster. `pop` is wait-free.
+//! Each thread that pushes has its own clone of the producer, or shares one. The values of one thread come out in the
+//! order in which it pushed them. `push` is lock-free: it retries if another thread was faster. `pop` is wait-free.
 //!
 //! A producer claims a slot, then writes and publishes it; the consumer waits for the oldest claim. Between claim and
 //! publication the producer only moves values and runs no user code, so it cannot panic there and leave the consumer
@@ -20,7 +20,7 @@
 //! it.
 //!
 //! I1: `0 <= tail - head <= capacity`.
-//! I2: a slot between `head` and `tail` belongs to the producer that claimed it until its sequence says that it is
+//! I2: a slot between `head` and `tail` belongs to the push that claimed it until its sequence says that it is
 //!     published, then to the consumer; the others are empty.
 //! I3: a position is claimed once: by a compare-and-swap of `tail`, which never takes the same value twice.
 //! I4: there is one consumer, and it needs `&mut self`.
@@ -31,6 +31,8 @@
 //! mpsc-publish: `Producer::publish` stores a slot's sequence -> `Consumer::is_published` loads it. Carries the value.
 //! mpsc-vacate: `Consumer::vacate` stores `head` -> `Producer::look` and `Producer::len` load it. Carries the end of
 //!     the last read, and the claims of what was read.
+//! mpsc-share: `Producer::look` stores the producer's `limit` -> another thread's claim by the same producer loads
+//!     it. Carries mpsc-vacate on.
 //! mpsc-last: each producer's drop -> the last one's. Carries their claims.
 //!
 //! # Evidence
@@ -67,7 +69,7 @@ pub type Sides<T, N = Silent> = (Producer<T, N>, Consumer<T, N>);
 /// ```
 /// let (producer, mut consumer) = uncontended_ring::mpsc::ring(8)?;
 /// let threads = [1, 2, 3].map(|value| {
-///     let mut producer = producer.clone();
+///     let producer = producer.clone();
 ///     std::thread::spawn(move || producer.push(value).unwrap())
 /// });
 /// threads.map(|thread| thread.join().unwrap());

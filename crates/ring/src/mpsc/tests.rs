@@ -44,7 +44,7 @@ fn every_capacity_is_exact() {
 #[test]
 fn batches_go_in_whole_and_come_out_together() {
     for start in STARTS {
-        let (mut producer, mut consumer) = small(5, start);
+        let (producer, mut consumer) = small(5, start);
         let mut values = vec![1, 2, 3, 4, 5, 6];
         assert_eq!(producer.push_all(&mut values), Err(ClaimError::TooLong { most: 5 }));
         values.truncate(4);
@@ -71,7 +71,7 @@ fn every_value_is_dropped_once_wherever_it_ends() {
     let count = || Count::strong_count(&value) - 1;
     for capacity in 1..6 {
         for popped in 0..=capacity {
-            let (mut producer, mut consumer) = small(capacity, STARTS[1]);
+            let (producer, mut consumer) = small(capacity, STARTS[1]);
             (0..=capacity).for_each(|_| drop(producer.push(Count::clone(&value))));
             assert_eq!(count(), capacity);
             (0..popped).for_each(|_| drop(consumer.pop().unwrap()));
@@ -89,8 +89,8 @@ fn every_value_is_dropped_once_wherever_it_ends() {
 
 #[test]
 fn the_last_producer_to_go_tells_by_a_panic_too() {
-    let (mut producer, mut consumer) = small(4, STARTS[2]);
-    let mut other = producer.clone();
+    let (producer, mut consumer) = small(4, STARTS[2]);
+    let other = producer.clone();
     producer.push(1).unwrap();
     drop(producer);
     assert_eq!((consumer.pop(), consumer.pop()), (Ok(1), Err(PopError::Empty)));
@@ -110,7 +110,7 @@ fn all_come_once_in_each_producers_order_however_often_sides_sleep() {
         let (producer, mut consumer) = sleeping(capacity, STARTS[1] - 20);
         thread::scope(|threads| {
             for id in 0..PRODUCERS {
-                let mut producer = producer.clone();
+                let producer = producer.clone();
                 threads.spawn(move || {
                     for value in 0..count {
                         producer.push_wait((id, Box::new(value))).unwrap();
@@ -130,7 +130,7 @@ fn all_come_once_in_each_producers_order_however_often_sides_sleep() {
 
 #[test]
 fn deadlines_are_kept_and_sleepers_learn_of_the_end() {
-    let (mut producer, mut consumer) = sleeping(2, 0);
+    let (producer, mut consumer) = sleeping(2, 0);
     let soon = || Deadline::after(Duration::from_millis(2));
     let deadline = soon();
     assert_eq!(consumer.pop_deadline(deadline), Err(PopError::Empty));
@@ -140,7 +140,7 @@ fn deadlines_are_kept_and_sleepers_learn_of_the_end() {
     assert_eq!(producer.push_all_deadline(&mut two, soon()), Err(ClaimError::Full));
     assert_eq!(producer.push_deadline(2, Deadline::at_ns(0)), Ok(()));
     assert_eq!(producer.push_deadline(3, soon()), Err(PushError::Full(3)));
-    let mut other = producer.clone();
+    let other = producer.clone();
     let sleepers =
         [thread::spawn(move || producer.push_wait(3)), thread::spawn(move || other.push_wait(4))];
     thread::sleep(Duration::from_millis(5));

@@ -91,8 +91,8 @@ impl<T, N: Notifier> Consumer<T, N> {
     }
 
     /// The oldest values, at most `most` of them (0 counts as 1), to be read in place. They stay in the ring until they
-    /// are released. **Values that are neither released nor taken out are returned again by the next read**: a loop that
-    /// does neither reads the same values for ever, and the producer waits for room.
+    /// are released. **Values that are neither released nor taken out are returned again by the next read**: a loop
+    /// that does neither reads the same values forever, and the producer waits for room.
     ///
     /// # Errors
     /// There is no value now, or there will never be one.

@@ -162,9 +162,9 @@ fn sides<const BYTES: usize>(capacity: usize, stages: &[Stage]) -> Result<Sides,
 
 /// Makes a broadcast of `capacity` elements of `size` bytes each to the `count` stages at `stages`. Stores the
 /// producer, and at `consumers` the consumers of the first stage, then those of the second, and so on. The producer
-/// waits for each consumer that is not closed. On failure, returns why and stores nothing. UNC_STATUS_INVALID: there is no stage, or more than 64; or one has more than 65536
-/// members; or one follows itself, directly or through others, or one that is not there. UNC_STATUS_TOO_LONG: `size`
-/// is above 4096.
+/// waits for each consumer that is not closed. On failure, returns why and stores nothing. UNC_STATUS_INVALID: there is
+/// no stage, or more than 64; or one has more than 65536 members; or one follows itself, directly or through others, or
+/// one that is not there. UNC_STATUS_TOO_LONG: `size` is above 4096.
 ///
 /// # Safety
 /// `stages` points to `count` stages, `producer` to memory for a pointer, and `consumers` to memory for as many

@@ -383,8 +383,8 @@ impl Consumer {
 /// in `*count`, without popping them. They lie `unc_ring_stride` bytes apart. Sleeps until there is one, at most until
 /// `deadline_ns`; with UNC_NOW it never sleeps. For the status of none, see `unc_ring_pop_copy`.
 ///
-/// ELEMENTS THAT ARE NOT RELEASED (`unc_ring_release`) ARE FOUND AGAIN by the next read: a loop that releases none never
-/// ends, and the producer waits for room.
+/// ELEMENTS THAT ARE NOT RELEASED (`unc_ring_release`) ARE FOUND AGAIN by the next read: a loop that releases none
+/// never ends, and the producer waits for room.
 ///
 /// # Safety
 /// `consumer` is a consumer's handle or null, and no other call uses it; `memory` and `count` point to memory for a
