@@ -11,7 +11,7 @@ use crate::settings;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use uncontended_decide::Failure;
-use uncontended_decide::record::Stop;
+use uncontended_decide::record::{Run, Stop};
 use uncontended_decide::verdict::{Answer, SCHEMA, Verdict};
 use uncontended_report::verdict::{human, markdown, page::page};
 
@@ -21,6 +21,16 @@ pub(crate) struct Forms {
     pub(crate) json: Option<PathBuf>,
     pub(crate) markdown: Option<PathBuf>,
     pub(crate) html: Option<PathBuf>,
+    /// The forms of hyperfine, by their flags.
+    pub(crate) exports: Vec<Export>,
+}
+
+/// A form of hyperfine.
+#[derive(Debug, Clone)]
+pub(crate) struct Export {
+    pub(crate) flag: &'static str,
+    pub(crate) path: PathBuf,
+    pub(crate) text: fn(&Verdict, &[Run]) -> String,
 }
 
 impl Forms {
@@ -31,19 +41,32 @@ impl Forms {
             ("--markdown", self.markdown.as_deref()),
             ("--html", self.html.as_deref()),
         ];
-        files::distinct(&[&written, logs].concat(), read)
+        let export = |export: &Export| (export.flag, Some(export.path.clone()));
+        let exports: Vec<_> = self.exports.iter().map(export).collect();
+        let exports: Vec<Named<'_>> =
+            exports.iter().map(|(flag, path)| (*flag, path.as_deref())).collect();
+        files::distinct(&[&written, exports.as_slice(), logs].concat(), read)
     }
 
     /// Refuses, before any run, an output that cannot be written.
     pub(crate) fn writable(&self) -> Result<(), Failure> {
-        let all = [&self.json, &self.markdown, &self.html];
-        files::writable(all.into_iter().filter_map(|path| path.as_deref()))
+        files::writable(self.paths())
+    }
+
+    /// Whether any form needs every run.
+    pub(crate) fn need_runs(&self) -> bool {
+        self.json.is_some() || self.html.is_some() || !self.exports.is_empty()
     }
 
     /// Whether a form goes to standard output.
     pub(crate) fn takes_stdout(&self) -> bool {
+        self.paths().any(|path| path == Path::new("-"))
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &Path> {
         let all = [&self.json, &self.markdown, &self.html];
-        all.into_iter().any(|path| path.as_deref() == Some(Path::new("-")))
+        let exports = self.exports.iter().map(|export| export.path.as_path());
+        all.into_iter().filter_map(|path| path.as_deref()).chain(exports)
     }
 }
 
@@ -108,6 +131,9 @@ fn write_all(verdict: &mut Verdict, output: &Forms) -> Result<(), Failure> {
     say(&for_people(verdict, output.takes_stdout()), output.takes_stdout())?;
     if let Some(path) = &output.html {
         files::write(path, &page(verdict, verdict.runs.as_deref().unwrap_or_default())?)?;
+    }
+    for Export { path, text, .. } in &output.exports {
+        files::write(path, text(verdict, verdict.runs.as_deref().unwrap_or_default()))?;
     }
     if let Some(path) = &output.json {
         files::write(path, format!("{:#}\n", json(verdict)?))?;

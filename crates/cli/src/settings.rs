@@ -9,7 +9,7 @@ use uncontended_decide::{Failure, Verdict};
 use uncontended_figures::progress::{Line, State};
 
 /// Names in the texts of `decide`, and what `unc` says instead.
-const FLAGS: [(&str, &str); 35] = [
+const FLAGS: [(&str, &str); 36] = [
     ("`Asked::Rate`", "--rate"),
     ("`Commands::lines`", "commands after --, each in quotes"),
     ("`Commands::with_itself`", "--aa"),
@@ -42,6 +42,7 @@ const FLAGS: [(&str, &str); 35] = [
     ("`Source::Command`", "a command after --"),
     ("`Source::Counts`", "--counts"),
     ("`Source::Values`", "values with --from"),
+    ("`Commands::names`", "--command-name"),
     ("`Comparison::ratio`", "--ratio"),
     ("`Truth::Shift`", "--shift"),
     ("`decide::power`", "unc power --help"),

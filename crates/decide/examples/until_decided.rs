@@ -33,6 +33,7 @@ fn main() -> Result<(), Failure> {
         block: 1,
         commands: ["old", "new"].map(String::from).to_vec(),
         baseline: 0,
+        lines: Vec::new(),
         ignore_failure: false,
         quantile: None,
         guard: Guard::new(true, false),

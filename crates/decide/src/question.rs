@@ -359,8 +359,11 @@ pub struct Compare {
     pub max_error: f64,
     /// Runs of each command in a block.
     pub block: u64,
-    /// The commands, as given.
+    /// The commands, as given, or the names that they were given.
     pub commands: Vec<String>,
+    /// The commands, if they were given names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<String>,
     /// Which of them is the baseline.
     pub baseline: usize,
     /// Whether the trial continues after a run that fails. Such a run is lost, unless the guard says otherwise.

@@ -30,6 +30,7 @@ fn heads() -> Vec<Question> {
         block: 2,
         commands: ["a", "b", "c"].map(String::from).to_vec(),
         baseline: 1,
+        lines: Vec::new(),
         ignore_failure: true,
         quantile: None,
         guard: Guard::new(true, true),

@@ -18,6 +18,7 @@ fn asked(claim: Claim) -> Compare {
         block: 1,
         commands: vec!["base".to_string(), "new".to_string()],
         baseline: 0,
+        lines: Vec::new(),
         ignore_failure: false,
         quantile: None,
         guard: None,

@@ -35,6 +35,7 @@ fn compare(claim: Claim, margin: f64, commands: usize) -> Compare {
         block: 1,
         commands: vec!["x".to_string(); commands],
         baseline: 0,
+        lines: Vec::new(),
         ignore_failure: false,
         quantile: None,
         guard: None,

@@ -50,6 +50,7 @@ fn a_verdict_rests_on_the_first_of_the_worst() {
             block: 1,
             commands: ["base", "a", "b", "c"].map(String::from).to_vec(),
             baseline: 0,
+            lines: Vec::new(),
             ignore_failure: false,
             quantile: None,
             guard: None,

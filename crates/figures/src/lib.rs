@@ -30,7 +30,7 @@ pub mod text;
 pub use decimal::Toward;
 pub use interval::{quantity, ratio, share};
 pub use print::{
-    at_most_percent, bytes, count, duration, duration_f, given, given_number, given_percent,
+    at_most_percent, bytes, count, duration, duration_f, fixed, given, given_number, given_percent,
     measured, measured_toward, number, percent, percentile, short, whole,
 };
 pub use read::{Dimension, Quantity};

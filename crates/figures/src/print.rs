@@ -185,6 +185,12 @@ pub fn percentile(rate: f64) -> String {
     format!("p{}", Decimal::exact(rate).shifted(2).text())
 }
 
+/// A number with this many decimals, for forms that other programs read.
+#[must_use]
+pub fn fixed(value: f64, decimals: usize) -> String {
+    format!("{value:.decimals$}")
+}
+
 /// A given number, with all its digits: `1.5`, `12,000`.
 #[must_use]
 pub fn given_number(value: f64) -> String {

@@ -1,6 +1,6 @@
 //! `unc compare`: is one command better or worse than another, and by how much?
 
-use super::flags::{ClaimFlag, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
+use super::flags::{ClaimFlag, ExportFlags, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
 use super::suite;
 use crate::deliver::deliver;
 use clap::Args;
@@ -62,14 +62,23 @@ pub(crate) struct Flags {
     /// Judge pairs of values from a file or pipe (`-`), baseline and candidate on one line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "block", "baseline"])]
     from: Option<PathBuf>,
+    /// The name of a command in what is printed (give it once per command, in their order)
+    #[arg(long, short = 'n', value_name = "NAME", conflicts_with_all = ["from", "aa"])]
+    command_name: Vec<String>,
     /// Values of {VAR} in the commands, one command each
-    #[arg(long, num_args = 2, value_names = ["VAR", "A,B,C"], action = clap::ArgAction::Append)]
+    #[arg(long, short = 'L', num_args = 2, value_names = ["VAR", "A,B,C"], action = clap::ArgAction::Append)]
     parameter_list: Vec<String>,
     /// Integer or decimal values of {VAR} in the commands, from FIRST to LAST
-    #[arg(long, num_args = 3, value_names = ["VAR", "FIRST", "LAST"])]
+    #[arg(long, short = 'P', num_args = 3, value_names = ["VAR", "FIRST", "LAST"])]
     parameter_scan: Vec<String>,
     /// The step of --parameter-scan
-    #[arg(long, value_name = "STEP", default_value = "1", requires = "parameter_scan")]
+    #[arg(
+        long,
+        short = 'D',
+        value_name = "STEP",
+        default_value = "1",
+        requires = "parameter_scan"
+    )]
     parameter_step_size: String,
     /// Seed of the random order [default: from the system]
     #[arg(long, value_parser = whole::<u64>(0..=u64::MAX))]
@@ -77,7 +86,7 @@ pub(crate) struct Flags {
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys,
     /// and one max-error for the whole file
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_ONE_PROPERTY,
-        conflicts_with_all = ["commands", "from", "aa", "stored_baseline", "claim", "margin", "quantile", "higher_is_better", "block", "baseline", "ignore_failure", "no_tail_guard", "parameter_list", "parameter_scan", "seed"])]
+        conflicts_with_all = ["commands", "from", "aa", "stored_baseline", "claim", "margin", "quantile", "higher_is_better", "block", "baseline", "ignore_failure", "no_tail_guard", "command_name", "parameter_list", "parameter_scan", "seed"])]
     suite: Option<PathBuf>,
     #[command(flatten)]
     stop: StopFlags,
@@ -85,6 +94,8 @@ pub(crate) struct Flags {
     run: RunFlags,
     #[command(flatten)]
     output: OutputFlags,
+    #[command(flatten)]
+    exports: ExportFlags,
     /// The commands, each quoted as one argument
     #[arg(value_name = "COMMANDS", help_heading = "Arguments")]
     commands: Vec<String>,
@@ -96,9 +107,10 @@ impl Flags {
         if let Some(suite) = &self.suite {
             return suite::execute(suite, self.stop.max_error, &self.output);
         }
+        let forms = self.exports.with(self.output.forms());
         deliver(
-            || self.plan()?.verdict(self.output.told()),
-            &self.output.forms(),
+            || self.plan()?.verdict(self.output.told(&forms)),
+            &forms,
             self.stop.log.as_deref(),
             &[
                 ("--from", self.from.as_deref()),
@@ -118,6 +130,7 @@ impl Flags {
                 parameters: parameters(lists, scan, &self.parameter_step_size)?,
                 with_itself: self.aa,
                 stored_baseline: self.stored_baseline.clone(),
+                names: self.command_name.clone(),
             }),
         };
         Ok(ComparePlan {

@@ -1,6 +1,6 @@
 //! The flags that several commands share.
 
-use crate::deliver::Forms;
+use crate::deliver::{Export, Forms};
 use crate::settings;
 use crate::view::View;
 use clap::Args;
@@ -8,10 +8,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 use uncontended_decide::plan::{Limits, Runs, Told, variable};
 use uncontended_decide::question::{Claim, Decider};
+use uncontended_decide::record::Run;
 use uncontended_decide::suite::DEFAULT_ERROR;
 use uncontended_decide::value;
+use uncontended_decide::verdict::Verdict;
 use uncontended_figures::progress::Line;
 use uncontended_figures::read::whole;
+use uncontended_report::verdict::hyperfine;
 
 /// Flags that belong to one property of a suite, and so conflict with `--suite`.
 pub(crate) const OF_ONE_PROPERTY: [&str; 16] = [
@@ -90,19 +93,19 @@ pub(crate) struct RunFlags {
     #[arg(long, default_value = "wall")]
     pub(crate) metric: String,
     /// Run this once before all runs
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, short = 's', value_name = "COMMAND")]
     pub(crate) setup: Option<String>,
     /// Run this before every measured run (give it once, or once per command)
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, short = 'p', value_name = "COMMAND")]
     pub(crate) prepare: Vec<String>,
     /// Run this after every measured run (give it once, or once per command)
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, short = 'C', value_name = "COMMAND")]
     pub(crate) conclude: Vec<String>,
     /// Run this once after all runs
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, short = 'c', value_name = "COMMAND")]
     pub(crate) cleanup: Option<String>,
     /// Warm-up runs of each command, made first and not counted
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole::<u64>(0..=u64::MAX))]
+    #[arg(long, short = 'w', value_name = "N", default_value_t = 0, value_parser = whole::<u64>(0..=u64::MAX))]
     pub(crate) warmup: u64,
     /// Kill a run that takes longer, with all its children; the run counts as failed
     #[arg(long, value_name = "TIME", value_parser = value::duration, allow_hyphen_values = true)]
@@ -114,7 +117,7 @@ pub(crate) struct RunFlags {
     #[arg(long = "dir", value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
     /// How to interpret command lines: auto (use a shell only if needed), none, or the path of a shell
-    #[arg(long, default_value = "auto")]
+    #[arg(long, short = 'S', default_value = "auto")]
     pub(crate) shell: String,
     /// The same as --shell none
     #[arg(short = 'N', conflicts_with = "shell")]
@@ -135,7 +138,7 @@ pub(crate) struct StopFlags {
     #[arg(long, value_name = "E", value_parser = value::rate, allow_hyphen_values = true)]
     pub(crate) max_error: Option<f64>,
     /// Give up (undecided) after this many runs of each command
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u64>(1..=u64::MAX))]
+    #[arg(long, short = 'M', value_name = "N", allow_hyphen_values = true, value_parser = whole::<u64>(1..=u64::MAX))]
     pub(crate) max_runs: Option<u64>,
     /// Give up (undecided) after this time; a run in progress may take until twice the time [default: 60 s for
     /// commands, if there is no --max-runs]
@@ -164,22 +167,51 @@ pub(crate) struct OutputFlags {
     pub(crate) quiet: bool,
 }
 
+/// The runs in the forms of hyperfine.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct ExportFlags {
+    /// Write the wall times of all runs as JSON, in the form of hyperfine
+    #[arg(long, value_name = "FILE", conflicts_with = "suite")]
+    pub(crate) export_json: Option<PathBuf>,
+    /// Write a summary of the wall times as CSV, in the form of hyperfine
+    #[arg(long, value_name = "FILE", conflicts_with = "suite")]
+    pub(crate) export_csv: Option<PathBuf>,
+    /// Write a summary of the wall times as a Markdown table, in the form of hyperfine
+    #[arg(long, value_name = "FILE", conflicts_with = "suite")]
+    pub(crate) export_markdown: Option<PathBuf>,
+    /// Write a summary of the wall times as an AsciiDoc table, in the form of hyperfine
+    #[arg(long, value_name = "FILE", conflicts_with = "suite")]
+    pub(crate) export_asciidoc: Option<PathBuf>,
+}
+
 impl OutputFlags {
     /// The forms as plain data.
     pub(crate) fn forms(&self) -> Forms {
-        let OutputFlags { json, markdown, html, quiet: _ } = self.clone();
-        Forms { json, markdown, html }
+        let OutputFlags { json, markdown, html, .. } = self.clone();
+        Forms { json, markdown, html, exports: Vec::new() }
     }
 
     /// The progress line, and whether the verdict keeps its runs.
-    pub(crate) fn told(&self) -> Told {
+    pub(crate) fn told(&self, forms: &Forms) -> Told {
         let progress = Box::new(settings::Told(Line::new(self.quiet)));
-        Told { progress, keep_runs: self.needs_runs() }
+        Told { progress, keep_runs: forms.need_runs() }
     }
+}
 
-    /// Whether any output needs every run.
-    pub(crate) fn needs_runs(&self) -> bool {
-        self.json.is_some() || self.html.is_some()
+impl ExportFlags {
+    /// These forms, in addition to others.
+    pub(crate) fn with(&self, forms: Forms) -> Forms {
+        let all: [(_, _, fn(&Verdict, &[Run]) -> String); 4] = [
+            ("--export-json", &self.export_json, hyperfine::json),
+            ("--export-csv", &self.export_csv, hyperfine::csv),
+            ("--export-markdown", &self.export_markdown, hyperfine::markdown),
+            ("--export-asciidoc", &self.export_asciidoc, hyperfine::asciidoc),
+        ];
+        let given = all
+            .into_iter()
+            .filter_map(|(flag, path, text)| Some(Export { flag, path: path.clone()?, text }));
+        Forms { exports: given.collect(), ..forms }
     }
 }
 

@@ -22,6 +22,10 @@ pub(super) fn with_tip(
             error.remove(ContextKind::SuggestedArg);
             of_report(&error, words)
         }
+        ErrorKind::UnknownArgument if of_hyperfine(&error, words).is_some() => {
+            error.remove(ContextKind::SuggestedArg);
+            of_hyperfine(&error, words)
+        }
         _ if has_tip.into_iter().any(|kind| error.get(kind).is_some()) => None,
         ErrorKind::InvalidSubcommand => of_command(&error, command),
         ErrorKind::UnknownArgument => of_flag(command, words),
@@ -65,6 +69,27 @@ fn of_report(error: &clap::Error, words: &[OsString]) -> Option<String> {
     let is_report = ["attach", "report"].contains(&command);
     let meant = of_other_tools(typed.split('=').next()?).filter(|_| is_report)?;
     Some(format!("did you mean {meant}?"))
+}
+
+/// For a flag of hyperfine that has no equal meaning in a sequential test, or another name.
+fn of_hyperfine(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
+    let is_decided = ["compare", "slo"].contains(&words.first()?.to_str()?);
+    let meant = match typed.split('=').next()? {
+        "-r" | "--runs" => {
+            "the test finds out how many runs it takes; give the most with --max-runs N (-M)"
+        }
+        "-m" | "--min-runs" => {
+            "the test stops as soon as the answer is certain, and more runs would not change it; give the most with --max-runs N (-M)"
+        }
+        "-u" | "--time-unit" => "every figure is shown in the unit that fits it",
+        "--reference" => "the first command is the baseline; --baseline N names another",
+        "--output" => "the commands' output is thrown away; --show-output shows it",
+        "--style" => "--quiet leaves out the progress line, and NO_COLOR the colours",
+        "--sort" => "commands are shown in the order in which they are given",
+        _ => return None,
+    };
+    is_decided.then(|| meant.to_owned())
 }
 
 /// For a flag before the command, which takes none there: the commands that have it.

@@ -58,9 +58,10 @@ pub(crate) struct Flags {
 impl Flags {
     /// Runs the test and returns the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
+        let forms = self.output.forms();
         deliver(
-            || self.plan().verdict(self.output.told()),
-            &self.output.forms(),
+            || self.plan().verdict(self.output.told(&forms)),
+            &forms,
             self.log.as_deref(),
             &[("A", Some(&self.a)), ("B", Some(&self.b))],
         )

@@ -1,6 +1,6 @@
 //! `unc slo`: does a property hold in at least a share of all runs?
 
-use super::flags::{MethodFlag, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
+use super::flags::{ExportFlags, MethodFlag, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
 use super::suite;
 use crate::deliver::deliver;
 use clap::Args;
@@ -65,6 +65,8 @@ pub(crate) struct Flags {
     run: RunFlags,
     #[command(flatten)]
     output: OutputFlags,
+    #[command(flatten)]
+    exports: ExportFlags,
     /// The command and its arguments; a single word is taken as a command line
     #[arg(trailing_var_arg = true, value_name = "COMMAND", help_heading = "Arguments")]
     command: Vec<String>,
@@ -76,9 +78,10 @@ impl Flags {
         if let Some(suite) = &self.suite {
             return suite::execute(suite, self.stop.max_error, &self.output);
         }
+        let forms = self.exports.with(self.output.forms());
         deliver(
-            || self.plan()?.verdict(self.output.told()),
-            &self.output.forms(),
+            || self.plan()?.verdict(self.output.told(&forms)),
+            &forms,
             self.stop.log.as_deref(),
             &[("--from", self.from.as_deref()), ("--input", self.run.input.as_deref())],
         )

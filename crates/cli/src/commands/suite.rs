@@ -39,13 +39,12 @@ pub(crate) struct Outcome {
 /// is undecided, else 0.
 pub(crate) fn execute(path: &Path, max_error: Option<f64>, output: &OutputFlags) -> ExitCode {
     let forms = output.forms();
-    let for_json = forms.takes_stdout();
     let suite = read(path, max_error);
     let properties = suite.as_ref().map_or(&[][..], |suite| &suite.properties);
     if let Err(failure) = distinct(path, properties, &forms) {
         return deliver::refuse(SCHEMA, &failure, forms.json.as_deref());
     }
-    let judged = forms.writable().and_then(|()| judge(suite?, output, for_json));
+    let judged = forms.writable().and_then(|()| judge(suite?, output, &forms));
     let told = judged.and_then(|outcome| {
         let worst = outcome.worst;
         write(outcome, &forms).map(|()| worst)
@@ -91,15 +90,16 @@ fn named<'a>(files: &'a [(String, &Path)]) -> Vec<files::Named<'a>> {
     files.iter().map(|(name, path)| (name.as_str(), Some(*path))).collect()
 }
 
-fn judge(suite: Suite, output: &OutputFlags, for_json: bool) -> Result<Outcome, Failure> {
+fn judge(suite: Suite, output: &OutputFlags, forms: &Forms) -> Result<Outcome, Failure> {
     let Suite { properties, max_error, share } = suite;
+    let for_json = forms.takes_stdout();
     let mut outcome = Outcome { judged: Vec::new(), worst: Answer::Yes, max_error, share };
     for property in properties {
         if uncontended_decide::interrupted() {
             outcome.add(Answer::Undecided);
             break;
         }
-        let verdict = settings::verdict(property.plan.verdict(output.told()));
+        let verdict = settings::verdict(property.plan.verdict(output.told(forms)));
         say(
             &format!(
                 "{}: {}",

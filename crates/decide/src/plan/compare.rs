@@ -62,6 +62,8 @@ pub enum Source {
 pub struct Commands {
     /// Each as one command line.
     pub lines: Vec<String>,
+    /// A name for each, or none at all.
+    pub names: Vec<String>,
     /// Parameters to substitute in the lines.
     pub parameters: Vec<Parameter>,
     /// Whether to compare the only command with itself.
@@ -132,6 +134,35 @@ impl Commands {
     }
 }
 
+impl Commands {
+    /// The names of these lines: their own, unless others are given.
+    fn named(&self, lines: &[String]) -> Result<Vec<String>, Failure> {
+        if self.names.is_empty() {
+            return Ok(lines.to_vec());
+        }
+        let count = |count: usize, one, more| several(count as u64, one, more);
+        if self.names.len() != lines.len() {
+            let (names, commands) = (self.names.len(), lines.len());
+            return Err(Failure::new(
+                format!(
+                    "{} for {}",
+                    count(names, "name", "names"),
+                    count(commands, "command", "commands")
+                ),
+                "give `Commands::names` once for each command, in their order",
+            ));
+        }
+        let twice =
+            self.names.iter().enumerate().find(|(at, name)| self.names[..*at].contains(name));
+        match twice {
+            Some((_, name)) => {
+                Err(Failure::new(format!("two commands are named '{name}'"), "give each another"))
+            }
+            None => Ok(self.names.clone()),
+        }
+    }
+}
+
 impl ComparePlan {
     /// From the keys of a suite's table.
     ///
@@ -146,6 +177,7 @@ impl ComparePlan {
             "parameter-list",
             "parameter-scan",
             "parameter-step-size",
+            "command-name",
         ] {
             keys.exclude(&["from", key])?;
         }
@@ -163,6 +195,7 @@ impl ComparePlan {
             .map_err(|failure| failure.cause)?,
             stored_baseline: keys.text("stored-baseline")?.map(PathBuf::from),
             lines: keys.texts("commands")?,
+            names: keys.texts("command-name")?,
         };
         let source = from.map_or(Source::Commands(commands), |path| Source::Pairs(path.into()));
         let plan = ComparePlan {
@@ -195,6 +228,7 @@ impl ComparePlan {
             higher_is_better: self.higher_is_better,
             max_error: self.limits.max_error,
             block: self.block,
+            lines: Vec::new(),
             baseline: usize::try_from(self.baseline - 1).unwrap_or(usize::MAX),
             commands,
             ignore_failure: self.ignore_failure,
@@ -222,7 +256,11 @@ impl ComparePlan {
         let lines = commands.expanded(self.baseline)?;
         let metric = self.runs.metric()?;
         let unit = metric.dimension().unwrap_or(Dimension::Number);
-        let compare = self.hypothesis(&metric.name, unit, lines.clone());
+        let names = commands.named(&lines)?;
+        let mut compare = self.hypothesis(&metric.name, unit, names.clone());
+        if names != lines {
+            compare.lines.clone_from(&lines);
+        }
         let most =
             self.limits.max_runs.unwrap_or_else(|| self.block.saturating_mul(DEFAULT_BLOCKS));
         let stored = match &commands.stored_baseline {

@@ -4,6 +4,7 @@
 //! A form shows what the verdict contains and decides nothing. [`Form`] has what differs between kinds of questions.
 
 mod compare;
+pub mod hyperfine;
 pub mod page;
 mod permute;
 mod slo;
