@@ -72,8 +72,9 @@ fn exports_have_the_form_of_hyperfine() {
     let flags: Vec<&str> =
         files.iter().flat_map(|(flag, file)| [flag.as_str(), file.as_str()]).collect();
     let ask = ["compare", "--quiet", "-M", "14", "--no-tail-guard", "--margin", "50%"];
-    unc(&[&ask[..], &flags, &["--", "sleep 0.01", "echo 'a,b' | sleep 0.05"]].concat())
-        .assert_status(1);
+    let said = unc(&[&ask[..], &flags, &["--", "sleep 0.01", "echo 'a,b' | sleep 0.05"]].concat());
+    // On a busy machine, 14 pairs may not be enough for an answer.
+    assert_ne!(said.status, 2, "{}", said.err);
     let [json, csv, markdown, asciidoc] =
         files.map(|(_, file)| std::fs::read_to_string(file).unwrap());
     let json: Value = serde_json::from_str(&json).unwrap();
@@ -99,7 +100,7 @@ fn exports_have_the_form_of_hyperfine() {
     let rows: Vec<&str> = markdown.lines().collect();
     assert_eq!(rows[0], "| Command | Mean [ms] | Min [ms] | Max [ms] | Relative |");
     assert!(
-        rows[2].starts_with("| `sleep 0.01` | 1") && rows[2].ends_with("| 1.00 |"),
+        rows[2].starts_with("| `sleep 0.01` | ") && rows[2].ends_with("| 1.00 |"),
         "{markdown}"
     );
     assert!(rows[3].starts_with("| `echo 'a,b' \\| sleep 0.05` | "), "{markdown}");
