@@ -7,13 +7,14 @@
 use crate::console::{complain, say, tell};
 use crate::emit::look;
 use crate::files::{self, Named};
+use crate::github;
 use crate::settings;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use uncontended_decide::Failure;
 use uncontended_decide::record::{Run, Stop};
 use uncontended_decide::verdict::{Answer, SCHEMA, Verdict};
-use uncontended_report::verdict::{human, markdown, page::page};
+use uncontended_report::verdict::{human, markdown, page::page, sentences};
 
 /// The forms in which a verdict is requested: the file of each.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +24,8 @@ pub(crate) struct Forms {
     pub(crate) html: Option<PathBuf>,
     /// The forms of hyperfine, by their flags.
     pub(crate) exports: Vec<Export>,
+    /// Whether a step of GitHub Actions learns of it.
+    pub(crate) github: bool,
 }
 
 /// A form of hyperfine.
@@ -50,6 +53,9 @@ impl Forms {
 
     /// Refuses, before any run, an output that cannot be written.
     pub(crate) fn writable(&self) -> Result<(), Failure> {
+        if self.github {
+            github::summary()?;
+        }
         files::writable(self.paths())
     }
 
@@ -61,6 +67,20 @@ impl Forms {
     /// Whether a form goes to standard output.
     pub(crate) fn takes_stdout(&self) -> bool {
         self.paths().any(|path| path == Path::new("-"))
+    }
+
+    /// Annotates a run of GitHub Actions, and appends to its summary, if that was asked for.
+    pub(crate) fn tell_github(
+        &self,
+        answer: Answer,
+        text: &str,
+        section: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        if !self.github {
+            return Ok(());
+        }
+        say(&github::annotation(answer, text), self.takes_stdout())?;
+        github::append(&section())
     }
 
     fn paths(&self) -> impl Iterator<Item = &Path> {
@@ -93,6 +113,9 @@ pub(crate) fn deliver(
             }
             // The failure itself is what counts; a second one while reporting it adds nothing.
             let _ = write_failure(SCHEMA, &failure, output.json.as_deref());
+            let _ = output.tell_github(Answer::Error, &failure.cause, || {
+                format!("**error** {}\n", failure.cause)
+            });
             return ExitCode::from(Answer::Error.exit_status());
         }
     };
@@ -141,7 +164,7 @@ fn write_all(verdict: &mut Verdict, output: &Forms) -> Result<(), Failure> {
     if let Some(path) = &output.markdown {
         files::write(path, markdown(verdict))?;
     }
-    Ok(())
+    output.tell_github(verdict.finding.verdict, &sentences(verdict), || markdown(verdict))
 }
 
 /// Reports that the files of a command clash. No file is written: it might be the one that must not be.

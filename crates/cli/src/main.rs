@@ -11,6 +11,7 @@ mod console;
 mod deliver;
 mod emit;
 mod files;
+mod github;
 mod limits;
 mod memory;
 mod output;

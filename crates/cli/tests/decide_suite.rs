@@ -193,3 +193,64 @@ fn markdown_has_a_table_of_findings_and_one_of_values() {
     assert!(cells(&rows[..3], 6) && cells(&rows[3..], 11), "{text}");
     assert!(rows[2].starts_with("| `true a` | "), "{text}");
 }
+
+/// In a step of GitHub Actions: an annotation and a section of the summary, whatever the answer.
+#[test]
+fn a_step_of_github_actions_is_told() {
+    let folder = Folder::new();
+    let summary = folder.file("summary.md");
+    std::fs::write(&summary, "before\n").unwrap();
+    let ask = |arguments: &[&str]| {
+        let mut asked = decide::command(arguments);
+        decide::said(asked.env("GITHUB_STEP_SUMMARY", &summary).output().unwrap())
+    };
+    let slo = ["slo", "--quiet", "--github", "--rate", "50%", "--at-most", "1h", "--", "true"];
+    let yes = ask(&slo);
+    yes.assert_status(0);
+    assert!(
+        yes.out.contains("\n::notice title=unc::yes: the rate is at least 50 %25; "),
+        "{}",
+        yes.out
+    );
+    let missing = ask(&["compare", "--quiet", "--github", "--", "/no/such/program", "true"]);
+    assert_eq!(missing.status, 2);
+    assert!(missing.out.starts_with("::error title=unc::'/no/such/program' "), "{}", missing.out);
+    let text = std::fs::read_to_string(&summary).unwrap();
+    assert!(text.starts_with("before\n**yes** is the wall time"), "{text}");
+    assert!(text.contains("\n**error** '/no/such/program' "), "{text}");
+    let elsewhere = decide::command(&slo).env_remove("GITHUB_STEP_SUMMARY").output().unwrap();
+    let elsewhere = decide::said(elsewhere);
+    assert_eq!(elsewhere.status, 2);
+    assert!(elsewhere.err.contains("GITHUB_STEP_SUMMARY is not set"), "{}", elsewhere.err);
+}
+
+/// The script of the composite action, run as GitHub runs it.
+#[test]
+fn the_action_passes_and_fails_as_it_is_told() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let action = std::fs::read_to_string(format!("{root}/action.yml")).unwrap();
+    let script = action.rsplit_once("      run: |\n").unwrap().1;
+    assert!(script.contains("compare --github"), "{script}");
+    let folder = Folder::new();
+    let bin = folder.path().join("unc/bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_unc"), bin.join("unc")).unwrap();
+    let step = |candidate: &str, options: &str, undecided: &str| {
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["-e", "-o", "pipefail", "-c", script]).env("RUNNER_TEMP", folder.path());
+        bash.env("GITHUB_STEP_SUMMARY", folder.path().join("summary"));
+        let named = [("BASELINE", "echo 2"), ("CANDIDATE", candidate), ("MARGIN", "3%")];
+        bash.envs(named).env("MAX_TIME", "1m").env("OPTIONS", options).env("UNDECIDED", undecided);
+        decide::said(bash.output().unwrap())
+    };
+    let metric = "--metric regex:[0-9]+ --no-tail-guard";
+    step("echo 1", metric, "fail").assert_status(0);
+    step("echo 3", metric, "pass").assert_status(1);
+    // Slower and faster by turns, so that nothing is certain within so few runs.
+    let open = format!("{metric} --max-runs 14");
+    let turns =
+        format!("d={}; n=$(ls $d | wc -l); touch $d/$n; echo $((1 + n % 3))", folder.file("turns"));
+    std::fs::create_dir(folder.path().join("turns")).unwrap();
+    step(&turns, &open, "pass").assert_status(0);
+    step(&turns, &open, "fail").assert_status(3);
+}

@@ -162,6 +162,9 @@ pub(crate) struct OutputFlags {
     /// Write the verdict, with pictures, as a self-contained HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// In a step of GitHub Actions: append the verdict to the job's summary, and annotate the run
+    #[arg(long)]
+    pub(crate) github: bool,
     /// Print only the verdict
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -188,8 +191,8 @@ pub(crate) struct ExportFlags {
 impl OutputFlags {
     /// The forms as plain data.
     pub(crate) fn forms(&self) -> Forms {
-        let OutputFlags { json, markdown, html, .. } = self.clone();
-        Forms { json, markdown, html, exports: Vec::new() }
+        let OutputFlags { json, markdown, html, github, quiet: _ } = self.clone();
+        Forms { json, markdown, html, github, exports: Vec::new() }
     }
 
     /// The progress line, and whether the verdict keeps its runs.

@@ -133,6 +133,16 @@ impl Outcome {
         page::of_several(&self.sentence(), &facts, judged)
     }
 
+    /// The whole suite as Markdown.
+    fn markdown(&self) -> String {
+        let section = |(name, verdict): &Judged| match verdict {
+            Ok(verdict) => format!("### {name}\n\n{}\n", markdown(verdict)),
+            Err(failure) => format!("### {name}\n\n**error** {}\n\n", failure.cause),
+        };
+        let sections: String = self.judged.iter().map(section).collect();
+        format!("{sections}{}\n", self.sentence())
+    }
+
     /// The whole suite in one line.
     pub(crate) fn sentence(&self) -> String {
         format!(
@@ -159,13 +169,9 @@ fn write(mut outcome: Outcome, forms: &Forms) -> Result<(), Failure> {
         files::write(path, &outcome.page()?)?;
     }
     if let Some(path) = &forms.markdown {
-        let section = |(name, verdict): &Judged| match verdict {
-            Ok(verdict) => format!("### {name}\n\n{}\n", markdown(verdict)),
-            Err(failure) => format!("### {name}\n\n**error** {}\n\n", failure.cause),
-        };
-        let sections: String = outcome.judged.iter().map(section).collect();
-        files::write(path, format!("{sections}{}\n", outcome.sentence()))?;
+        files::write(path, outcome.markdown())?;
     }
+    forms.tell_github(outcome.worst, &outcome.sentence(), || outcome.markdown())?;
     let Some(path) = &forms.json else { return Ok(()) };
     let entry = |(name, verdict): &mut Judged| {
         let told = verdict.as_mut().map_err(|failure| (&failure.cause, &failure.remedy));

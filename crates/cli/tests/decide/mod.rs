@@ -65,7 +65,7 @@ pub(crate) fn unc_reading(arguments: &[&str], input: &str) -> Said {
     said(child.wait_with_output().unwrap())
 }
 
-fn said(output: Output) -> Said {
+pub(crate) fn said(output: Output) -> Said {
     Said {
         status: output.status.code().unwrap_or(-1),
         out: String::from_utf8(output.stdout).unwrap(),
