@@ -28,12 +28,15 @@ pub(crate) struct Forms {
     pub(crate) github: bool,
 }
 
+/// What a form says of a verdict and its runs.
+pub(crate) type OfRuns = fn(&Verdict, &[Run]) -> String;
+
 /// A form of hyperfine.
 #[derive(Debug, Clone)]
 pub(crate) struct Export {
     pub(crate) flag: &'static str,
     pub(crate) path: PathBuf,
-    pub(crate) text: fn(&Verdict, &[Run]) -> String,
+    pub(crate) text: OfRuns,
 }
 
 impl Forms {

@@ -179,7 +179,7 @@ fn about(seconds: f64) -> String {
 fn rounded(seconds: f64) -> String {
     match seconds {
         seconds if seconds < 120.0 => format!("{} s", seconds.ceil()),
-        seconds => short(&duration_f(seconds * 1e9)).into(),
+        seconds => short(&duration_f(seconds * 1e9)),
     }
 }
 

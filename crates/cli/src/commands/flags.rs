@@ -1,6 +1,6 @@
 //! The flags that several commands share.
 
-use crate::deliver::{Export, Forms};
+use crate::deliver::{Export, Forms, OfRuns};
 use crate::settings;
 use crate::view::View;
 use clap::Args;
@@ -8,10 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 use uncontended_decide::plan::{Limits, Runs, Told, variable};
 use uncontended_decide::question::{Claim, Decider};
-use uncontended_decide::record::Run;
 use uncontended_decide::suite::DEFAULT_ERROR;
 use uncontended_decide::value;
-use uncontended_decide::verdict::Verdict;
 use uncontended_figures::progress::Line;
 use uncontended_figures::read::whole;
 use uncontended_report::verdict::hyperfine;
@@ -205,7 +203,7 @@ impl OutputFlags {
 impl ExportFlags {
     /// These forms, in addition to others.
     pub(crate) fn with(&self, forms: Forms) -> Forms {
-        let all: [(_, _, fn(&Verdict, &[Run]) -> String); 4] = [
+        let all: [(_, _, OfRuns); 4] = [
             ("--export-json", &self.export_json, hyperfine::json),
             ("--export-csv", &self.export_csv, hyperfine::csv),
             ("--export-markdown", &self.export_markdown, hyperfine::markdown),
