@@ -117,9 +117,21 @@ pub struct Park {
 }
 
 impl Park {
-    /// Sleeps from `shortest` to `longest`. The kernel adds about 50 µs to each.
+    /// Sleeps from `shortest` to `longest`, never longer. After a sleep of less than a microsecond comes one of that. The
+    /// kernel adds about 50 µs to each.
     pub const fn new(shortest: Duration, longest: Duration) -> Park {
         Park { shortest, longest, next: shortest }
+    }
+}
+
+impl Park {
+    fn next(&self) -> Duration {
+        self.next.min(self.longest)
+    }
+
+    fn grow(&mut self) {
+        let twice = self.next.saturating_mul(2);
+        self.next = twice.max(Duration::from_micros(1)).min(self.longest);
     }
 }
 
@@ -137,8 +149,8 @@ impl Idle for Park {
         }
         // A word that no other thread knows of. A sleep that ends early does no harm.
         let word = AtomicU32::new(0);
-        futex_wait(&word, 0, Deadline::after(self.next).limit_ns(), Scope::Private);
-        self.next = (self.next * 2).min(self.longest);
+        futex_wait(&word, 0, Deadline::after(self.next()).limit_ns(), Scope::Private);
+        self.grow();
     }
 
     fn reset(&mut self) {
@@ -160,7 +172,7 @@ impl Idle for Park {
 pub struct Backoff {
     hints: u32,
     yields: u32,
-    taken: u32,
+    taken: u64,
     park: Park,
 }
 
@@ -180,9 +192,10 @@ impl Default for Backoff {
 
 impl Idle for Backoff {
     fn idle(&mut self) {
-        if self.taken < self.hints {
+        let hints = u64::from(self.hints);
+        if self.taken < hints {
             spin_loop();
-        } else if self.taken - self.hints < self.yields {
+        } else if self.taken < hints + u64::from(self.yields) {
             yield_now();
         } else {
             return self.park.idle();
@@ -211,6 +224,33 @@ mod tests {
         assert!(began.elapsed() >= Duration::from_micros(1_500 + 2 * 1_000));
         park.reset();
         assert_eq!(park.next, shortest);
+    }
+
+    #[test]
+    fn sleeps_grow_from_nothing_and_never_pass_the_longest() {
+        let mut park = Park::new(Duration::ZERO, Duration::from_millis(1));
+        (0..20).for_each(|_| park.grow());
+        assert_eq!(park.next(), Duration::from_millis(1));
+        let mut park = Park::new(Duration::MAX / 2 + Duration::from_secs(1), Duration::MAX);
+        park.grow();
+        assert_eq!(park.next(), Duration::MAX);
+        let mut park = Park::new(Duration::from_millis(2), Duration::from_millis(1));
+        assert_eq!(park.next(), Duration::from_millis(1));
+        park.grow();
+        assert_eq!(park.next(), Duration::from_millis(1));
+        let mut park = Park::new(Duration::ZERO, Duration::ZERO);
+        park.grow();
+        assert_eq!(park.next(), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_backoff_with_the_most_hints_goes_on_to_yield_and_to_sleep() {
+        let mut backoff = Backoff::new(u32::MAX, 1, Park::default());
+        backoff.taken = u64::from(u32::MAX);
+        backoff.idle();
+        assert_eq!(backoff.park.next, backoff.park.shortest);
+        backoff.idle();
+        assert!(backoff.park.next > backoff.park.shortest);
     }
 
     #[test]
