@@ -32,8 +32,8 @@ pub trait Notifier: sealed::Sealed + Default + Send + Sync + 'static {
     /// Wakes all waiters, if there are any. Call it after the release store that they wait for.
     fn notify(&self);
 
-    /// Wakes up to `count` waiters, longest sleepers first, for `count` interchangeable items: each waiter needs one
-    /// of them, and looks for it once awake.
+    /// Wakes up to `count` waiters for `count` interchangeable items: each waiter needs one of them, and looks for it
+    /// once awake. Which ones, `Sleepers::wake_one` of `uncontended-wait` says.
     fn notify_for(&self, count: usize);
 
     /// Like [`notify_for`](Notifier::notify_for), for items that the consumers of one ring share. Where a waiter may

@@ -7,7 +7,7 @@
 //! # State
 //! ```text
 //! word:  the primitive's count: a change says that something may have happened | 1 bit ASLEEP: a thread may sleep
-//! mode:  CLOSED | TIMED | SHARED
+//! mode:  28 bits: the word's number among those with tasks (I4 of `tasks`) | TURN | CLOSED | TIMED | SHARED
 //! ```
 //!
 //! # Edges
@@ -36,9 +36,11 @@
 use crate::deadline::{Deadline, TimedOut};
 use crate::spin::{AdaptiveSpin, SleepBackoff};
 #[cfg(feature = "async")]
-use crate::tasks::Place;
+use crate::tasks::{Key, List, lock};
 use crate::width::Width;
 use std::time::Duration;
+#[cfg(feature = "async")]
+use uncontended_atomic::MutexGuard;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use uncontended_atomic::{AtomicU32, Named, Scope, Wait, futex_wait, futex_wake};
 use uncontended_fence::{Refused, bare};
@@ -46,6 +48,13 @@ use uncontended_fence::{Refused, bare};
 pub(crate) const SHARED: u32 = 1;
 const TIMED: u32 = 2;
 const CLOSED: u32 = 4;
+/// The next wakeup for one of several is for a task first.
+#[cfg(feature = "async")]
+const TURN: u32 = 8;
+#[cfg(all(feature = "async", not(unc_model)))]
+const ID: u32 = 16;
+#[cfg(all(feature = "async", not(unc_model)))]
+pub(crate) const MOST_IDS: usize = (u32::MAX / ID) as usize;
 
 /// The longest sleep in memory that several processes share; after it the sleeper checks again by itself.
 ///
@@ -60,7 +69,7 @@ pub(crate) struct Flagged<W: Width> {
     mode: AtomicU32,
     spin: AdaptiveSpin,
     #[cfg(all(unc_model, feature = "async"))]
-    tasks: uncontended_atomic::Mutex<crate::tasks::List>,
+    tasks: uncontended_atomic::Mutex<List>,
 }
 
 impl<W: Width> std::fmt::Debug for Flagged<W> {
@@ -96,7 +105,7 @@ impl<W: Width> Flagged<W> {
             mode: AtomicU32::new(mode).named("mode"),
             spin: AdaptiveSpin::new(),
             #[cfg(all(unc_model, feature = "async"))]
-            tasks: uncontended_atomic::Mutex::new(crate::tasks::List::default()),
+            tasks: uncontended_atomic::Mutex::new(List::new()),
         }
     }
 
@@ -253,30 +262,78 @@ impl<W: Width> Flagged<W> {
         false
     }
 
-    /// Wakes the `count` waiters that have slept longest, threads before tasks. Returns how many were woken.
+    /// Wakes `count` waiters: threads in the kernel's order (`futex_wake`), tasks in the order in which they came.
+    /// Returns how many were woken.
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn wake_waiters(&self, count: u32) -> usize {
-        let threads = futex_wake(&self.word, count, self.scope());
+        let threads = |count| futex_wake(&self.word, count, self.scope());
         #[cfg(feature = "async")]
-        {
-            let left = if count == u32::MAX { usize::MAX } else { count as usize - threads };
-            threads + crate::tasks::wake(self.place(), left)
-        }
+        return crate::tasks::wake(self, count, threads);
         #[cfg(not(feature = "async"))]
-        threads
+        threads(count)
     }
 }
 
 #[cfg(feature = "async")]
 impl<W: Width> Flagged<W> {
-    /// Where this word's tasks are listed.
-    pub(crate) fn place(&self) -> Place<'_> {
-        let address = (&raw const self.word).addr();
-        #[cfg(not(unc_model))]
-        let list = crate::tasks::list_of(address);
-        #[cfg(unc_model)]
-        let list = &self.tasks;
-        Place { address, list }
+    fn address(&self) -> usize {
+        (&raw const self.word).addr()
+    }
+
+    /// The list of this word's tasks, locked, and the word's key there; `None` if no task has waited here.
+    #[cfg(not(unc_model))]
+    #[inline]
+    pub(crate) fn tasks(&self) -> (MutexGuard<'_, List>, Option<Key>) {
+        let address = Key::Address(self.address());
+        if self.scope() == Scope::Shared {
+            return (lock(address.list()), Some(address));
+        }
+        // Relaxed, both: the lock orders what it guards, and the number is looked at again under it (I4 of `tasks`).
+        let list = lock(self.key().unwrap_or(address).list());
+        (list, self.key())
+    }
+
+    #[cfg(not(unc_model))]
+    fn key(&self) -> Option<Key> {
+        let id = self.mode.load(Relaxed) / ID;
+        (id != 0).then_some(Key::Id(id))
+    }
+
+    /// The same for a task that will be listed.
+    #[cfg(not(unc_model))]
+    pub(crate) fn tasks_for_one_more(&self) -> (MutexGuard<'_, List>, Key) {
+        let (mut list, key) = self.tasks();
+        let key = key.unwrap_or_else(|| {
+            let id = Key::first(&mut list, self.address());
+            self.mode.fetch_or(id * ID, Relaxed);
+            Key::Id(id)
+        });
+        (list, key)
+    }
+
+    #[cfg(unc_model)]
+    #[track_caller]
+    pub(crate) fn tasks(&self) -> (MutexGuard<'_, List>, Option<Key>) {
+        (lock(&self.tasks), Some(Key::Address(self.address())))
+    }
+
+    #[cfg(unc_model)]
+    #[track_caller]
+    pub(crate) fn tasks_for_one_more(&self) -> (MutexGuard<'_, List>, Key) {
+        (lock(&self.tasks), Key::Address(self.address()))
+    }
+
+    /// Whether the next wakeup for one of several is for a task first. Between processes it never is: tasks look by
+    /// themselves there.
+    #[cfg_attr(unc_model, track_caller)]
+    pub(crate) fn is_tasks_turn(&self) -> bool {
+        self.mode.load(Relaxed) & (TURN | SHARED) == TURN
+    }
+
+    /// Lets threads and tasks take turns.
+    #[cfg_attr(unc_model, track_caller)]
+    pub(crate) fn take_turns(&self) {
+        self.mode.fetch_xor(TURN, Relaxed);
     }
 
     /// Like `order`, but false between processes: a publisher in another process cannot wake this one's tasks.
@@ -285,12 +342,14 @@ impl<W: Width> Flagged<W> {
     }
 }
 
-/// A future that was leaked stays registered. Remove it, so that it does not take a wakeup from a later word at this
-/// address.
+/// A future that was leaked stays registered until its word is gone.
 #[cfg(all(feature = "async", not(unc_model)))]
 impl<W: Width> Drop for Flagged<W> {
     fn drop(&mut self) {
-        crate::tasks::forget(self.place());
+        match self.scope() {
+            Scope::Shared => Key::Address(self.address()).forget(),
+            Scope::Private => self.key().into_iter().for_each(Key::forget),
+        }
     }
 }
 

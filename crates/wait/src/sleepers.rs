@@ -139,8 +139,12 @@ impl Sleepers {
         self.0.wake_waiters(u32::MAX);
     }
 
-    /// Wakes the thread that has slept longest. Use it for a condition that any one waiter can consume, but only one. A
-    /// waiter that is just checking may consume it first.
+    /// Wakes one waiter. Use it for a condition that any one waiter can consume, but only one. A waiter that is just
+    /// checking may consume it first.
+    ///
+    /// Of the threads, the kernel chooses: first those of the highest real-time priority, and among equal ones (all that
+    /// have no such priority are equal) the one that has slept longest. Of the tasks, it is the one that has waited
+    /// longest. Where threads and tasks wait, they take turns, so none of the two starves.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     #[doc(alias("notify_one", "notify"))]
@@ -148,8 +152,8 @@ impl Sleepers {
         self.wake_for(1);
     }
 
-    /// Like [`wake_one`](Sleepers::wake_one), for `count` such conditions at once: wakes that many sleepers, or all if
-    /// there are fewer.
+    /// Like [`wake_one`](Sleepers::wake_one), for `count` such conditions at once: wakes that many waiters, or all if
+    /// there are fewer; for none, no waiter.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     #[doc(alias = "notify")]
@@ -208,15 +212,23 @@ impl Sleepers {
 
     /// [`sleep_until`](Sleepers::sleep_until) as a future. Deadlines are left to the executor. The future may be
     /// dropped at any time.
+    ///
+    /// **A future that waits has to be polled when it is woken, or dropped.** One that
+    /// [`wake_one`](Sleepers::wake_one) chose, and that lives on without being polled, holds the wakeup back from other
+    /// waiters. For one that lives longer than the wait, as a stream does, see [`poll_until`](Sleepers::poll_until).
     #[cfg(feature = "async")]
     #[doc(alias("listen", "notified"))]
     pub fn until<R: Ready>(&self, mut ready: impl FnMut() -> R) -> impl Future<Output = R::Value> {
         crate::tasks::until(&self.0, Publishers::Elsewhere, move || ready().found())
     }
 
-    /// The same for a future or stream of your own that is polled more than once: is ready once `ready` returns `true`
-    /// or `Some` value, or registers the task for the next wakeup. `ticket` belongs to these sleepers until it is ready
-    /// or [given up](Sleepers::give_up).
+    /// The same for a future or stream of your own: is ready once `ready` returns `true` or `Some` value, or registers
+    /// the task for the next wakeup. `ticket` belongs to these sleepers until it is ready or
+    /// [given up](Sleepers::give_up).
+    ///
+    /// The task need not be polled after a wakeup: [`wake_one`](Sleepers::wake_one) wakes tasks with tickets **in
+    /// addition** to the waiter it is for. If tasks with tickets alone wait, it wakes them all, and one of them finds
+    /// the condition. Where many tasks wait for one condition each, [`until`](Sleepers::until) wakes fewer.
     #[cfg(feature = "async")]
     pub fn poll_until<R: Ready>(
         &self,
@@ -224,11 +236,12 @@ impl Sleepers {
         context: &mut std::task::Context<'_>,
         mut ready: impl FnMut() -> R,
     ) -> std::task::Poll<R::Value> {
-        crate::tasks::poll(&self.0, Publishers::Elsewhere, ticket, context, || ready().found())
+        let ready = || ready().found();
+        crate::tasks::poll(&self.0, Publishers::Elsewhere, ticket, context, ready, true)
     }
 
-    /// Ends the wait of a task that is no longer interested. A ticket that is dropped instead may take a wakeup along
-    /// that was for one of several waiters.
+    /// Ends the wait of a task that is no longer interested: it is not woken, and its waker is dropped. A ticket that is
+    /// dropped instead leaves the waker registered until the next wakeup of all.
     #[cfg(feature = "async")]
     pub fn give_up(&self, ticket: &mut crate::Ticket) {
         crate::tasks::give_up(&self.0, ticket);
@@ -253,7 +266,8 @@ impl Sleepers {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn wake_oldest(&self, count: u32) {
-        if self.0.advance(|word| word.wrapping_add(COUNT))
+        if count > 0
+            && self.0.advance(|word| word.wrapping_add(COUNT))
             && self.0.wake_waiters(count) < count as usize
         {
             self.wake_all();

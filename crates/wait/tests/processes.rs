@@ -4,10 +4,13 @@
 #![cfg(not(any(miri, unc_model)))]
 #![allow(clippy::disallowed_types)] // A user's own atomics.
 
-use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+use std::task::{Context, Wake, Waker};
+use std::time::Duration;
 use uncontended_sys::{filter, membarrier};
 use uncontended_wait::role::Holder;
-use uncontended_wait::{ClaimError, EventCount, Scope, Sleepers, single};
+use uncontended_wait::{ClaimError, Deadline, EventCount, Scope, Sleepers, Ticket, single};
 
 /// What both processes map.
 struct Shared {
@@ -138,4 +141,51 @@ fn the_producer_of_a_count_that_was_killed_is_found_out_and_followed() {
     drop(successor);
     assert_eq!(shared.count.take_over().err(), Some(ClaimError::Closed));
     assert!(shared.count.is_closed());
+}
+
+/// Counts its wakeups.
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// Whether a task at a shared place is polled again within ten seconds.
+fn is_polled_again(shared: &Shared) -> bool {
+    let woken = Arc::new(Count::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let (mut ticket, until) = (Ticket::default(), Deadline::after(Duration::from_secs(10)));
+    let context = &mut Context::from_waker(&waker);
+    let is_pending = shared.sleepers.poll_until(&mut ticket, context, || None::<()>).is_pending();
+    while woken.0.load(Relaxed) == 0 && !until.has_passed() {
+        std::thread::yield_now();
+    }
+    is_pending && woken.0.load(Relaxed) > 0
+}
+
+/// A child that was forked has no thread that polls tasks again, though its parent had one.
+#[test]
+fn a_task_in_a_forked_child_is_polled_again() {
+    let shared = share();
+    assert!(is_polled_again(shared));
+    // The thread lives.
+    let context = &mut Context::from_waker(Waker::noop());
+    let mut ticket = Ticket::default();
+    assert!(shared.sleepers.poll_until(&mut ticket, context, || None::<()>).is_pending());
+    // SAFETY: the child needs none of the parent's other threads, nor a lock that one of them may hold: what it
+    // allocates is the C library's, which is usable in children.
+    let process = unsafe { libc::fork() };
+    assert!(process >= 0);
+    if process == 0 {
+        let status = i32::from(!is_polled_again(shared));
+        // SAFETY: ends the child at once, without what the parent has to do at its own end.
+        unsafe { libc::_exit(status) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` lives until the call returns.
+    assert_eq!(unsafe { libc::waitpid(process, &raw mut status, 0) }, process);
+    assert_eq!(status, 0);
 }

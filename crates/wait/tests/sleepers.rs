@@ -159,3 +159,24 @@ fn what_a_closure_finds_is_inferred() {
     assert_eq!(into, Ok(1_u64));
     assert_eq!(sleepers.sleep_until(|| Some(None::<u8>)), None);
 }
+
+#[test]
+fn a_wakeup_for_none_wakes_no_thread() {
+    let (sleepers, is_over) = (&Sleepers::new(), &AtomicU64::new(0));
+    std::thread::scope(|threads| {
+        let ready = || (is_over.load(Acquire) == 1).then_some(());
+        threads.spawn(move || sleepers.sleep_until(ready));
+        while !sleepers.has_waiters() {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        let before = sleepers.wakes();
+        let wake = std::panic::AssertUnwindSafe(|| sleepers.wake_for(0));
+        let woken = std::panic::catch_unwind(wake);
+        is_over.store(1, Release);
+        let after = sleepers.wakes();
+        sleepers.wake();
+        assert!(woken.is_ok());
+        assert_eq!((before, after), (0, 0));
+    });
+}

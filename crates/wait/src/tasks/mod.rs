@@ -6,67 +6,60 @@
 //! after a wakeup; or, where barriers are refused or publishers are in other processes, every few milliseconds by a
 //! thread that lives as long as such a task waits.
 //!
+//! # Fairness
+//! A wakeup for one of several waiters goes to a thread and to a task by turns while both wait, and among tasks to the
+//! one that has waited longest. A task that comes again without having found anything keeps its place.
+//!
 //! # State
-//! A fixed table of lists, hashed by the address of the flagged word; each list under its own lock. Under the checker
-//! each word has a list of its own, because a static would outlive an execution.
+//! A fixed table of lists, each under its own lock. A word's first task gives it a number, whose remainder is its list:
+//! the one of the address that the word had then. It keeps the number in its mode (I4), so it may be moved, and a future
+//! that was leaked is no other word's. Under the checker each word has a list of its own, because a static would
+//! outlive an execution.
 //!
 //! # Invariants
 //! I1: a task is in the list before it sees the flag set, and checks its condition after its order (I3 of [`Flagged`]).
 //!     A thread that clears that flag takes the task from the list afterwards; a task that registers only after that
 //!     sees the clear, because both hold the list's lock. So a task that returned `Pending` is woken at the first
 //!     clear, and never relies on a flag that was set again.
-//! I2: a task that a `wake_one` chose passes the wakeup on when it leaves, with or without a value: it may have found
-//!     that value before it was chosen, and the wakeup was for the next.
-//! I3: a waker that panics costs no other task its wakeup; the panic resumes in the thread that woke them.
+//! I2: a future that a `wake_one` chose passes the wakeup on when it leaves, with or without a value: it may have found
+//!     that value before it was chosen, and the wakeup was for the next. A task with a [`Ticket`] is never chosen: it
+//!     may live and yet not be polled, so it is woken as a bystander, in addition.
+//! I3: a waker that panics costs no other task or thread its wakeup; the panic resumes in the thread that woke them.
+//! I4: a word gets its number under the lock of the list of its address, and loses it when it is dropped. Whoever finds
+//!     none takes that lock and looks again; both have the same address, because a word that is used is not moved.
+//! I5: a task on a word that several processes share is polled again soon and therefore always a bystander.
 //!
 //! # Evidence
 //! tests/tasks.rs; tests/model_tasks.rs, each word with its own list. Mutants: tests/mutants/tasks.toml.
 
+pub(crate) mod list;
+#[cfg(not(unc_model))]
 mod soon;
 
+pub(crate) use self::list::{Key, List};
+#[cfg(not(unc_model))]
 use self::soon::poll_again_soon;
+#[cfg(not(unc_model))]
+use crate::flagged::MOST_IDS;
 use crate::flagged::{FlagRepair, Flagged, Publishers};
 use crate::width::Width;
+use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
-use uncontended_atomic::{Mutex, MutexGuard};
-
-struct Waiting {
-    address: usize,
-    ticket: u64,
-    /// `None` once the task has been chosen.
-    waker: Option<Waker>,
-}
-
-/// Tasks in the order in which they came.
-#[derive(Default)]
-pub(crate) struct List {
-    waiting: Vec<Waiting>,
-    next_ticket: u64,
-}
+use uncontended_atomic::{Mutex, MutexGuard, Scope};
 
 #[cfg(not(unc_model))]
 const LISTS: usize = 64;
 
 #[cfg(not(unc_model))]
-static TABLE: [Mutex<List>; LISTS] =
-    [const { Mutex::new(List { waiting: Vec::new(), next_ticket: 0 }) }; LISTS];
+static TABLE: [Mutex<List>; LISTS] = [const { Mutex::new(List::new()) }; LISTS];
 
-/// Where the tasks that wait on one word are listed.
-#[derive(Clone, Copy)]
-pub(crate) struct Place<'f> {
-    pub(crate) address: usize,
-    pub(crate) list: &'f Mutex<List>,
-}
-
-impl<'f> Place<'f> {
-    fn lock(self) -> MutexGuard<'f, List> {
-        // Wakers are woken and dropped outside the lock, so nothing panics inside.
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+pub(crate) fn lock(list: &Mutex<List>) -> MutexGuard<'_, List> {
+    // Wakers are woken and dropped outside the lock, so nothing panics inside.
+    list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The list of an address: the upper bits of its product with 2^64 divided by the golden ratio, which spreads addresses
@@ -77,82 +70,135 @@ fn index(address: usize) -> usize {
     (mixed >> (u64::BITS - LISTS.ilog2())) as usize
 }
 
-/// The list of an address, with others'.
 #[cfg(not(unc_model))]
-pub(crate) fn list_of(address: usize) -> &'static Mutex<List> {
-    &TABLE[index(address)]
-}
-
-/// Wakes up to `count` tasks that wait at `place`, oldest first, and returns how many it woke.
-#[cfg_attr(unc_model, track_caller)]
-pub(crate) fn wake(place: Place<'_>, count: usize) -> usize {
-    let mut woken = Vec::new();
-    {
-        let (mut list, address) = (place.lock(), place.address);
-        let here = list.waiting.iter_mut().filter(|waiting| waiting.address == address);
-        woken.extend(here.filter_map(|waiting| waiting.waker.take()).take(count));
-        if count == usize::MAX {
-            // All of them are woken, so none has a wakeup to pass on.
-            list.waiting.retain(|waiting| waiting.address != address);
+impl Key {
+    /// The word's list, with others'.
+    pub(crate) fn list(self) -> &'static Mutex<List> {
+        match self {
+            Key::Id(id) => &TABLE[id as usize % LISTS],
+            Key::Address(address) => &TABLE[index(address)],
         }
     }
-    let number = woken.len();
-    if let Err(panic) = wake_each(woken)
-        && !std::thread::panicking()
-    {
-        // A bug in the executor: it resumes in the waking thread once all the others are woken.
-        resume_unwind(panic);
+
+    /// The key of the word at `address` that has its first task, in the list that is locked (I4).
+    pub(crate) fn first(list: &mut List, address: usize) -> u32 {
+        let id = list.take_id() as usize * LISTS + index(address);
+        assert!(id <= MOST_IDS, "so many words with tasks that no memory could hold them");
+        id as u32
+    }
+
+    /// Removes all tasks of a word that is dropped, without waking them.
+    pub(crate) fn forget(self) {
+        let mut list = lock(self.list());
+        let leaked = list.take_all(self);
+        if let Key::Id(id) = self {
+            list.give_id_back(id / LISTS as u32);
+        }
+        drop(list);
+        drop(leaked);
+    }
+}
+
+/// Wakes up to `count` threads, by `threads`, and futures, by turns (see the header), with the bystanders that come
+/// first; or all, if `count` is `u32::MAX`. Returns how many were woken; bystanders count only among all.
+#[cfg_attr(unc_model, track_caller)]
+pub(crate) fn wake<W: Width>(
+    flagged: &Flagged<W>,
+    count: u32,
+    threads: impl Fn(u32) -> usize,
+) -> usize {
+    let mut woken = Vec::new();
+    let number = if count == u32::MAX {
+        let threads = threads(count);
+        let (mut list, key) = flagged.tasks();
+        // All of them are woken, so none has a wakeup to pass on.
+        woken.extend(key.into_iter().flat_map(|key| list.take_all(key)));
+        threads + woken.len()
+    } else if flagged.is_tasks_turn() {
+        let tasks = choose(flagged, count as usize, &mut woken);
+        tasks + threads(count - tasks as u32)
+    } else {
+        let threads = threads(count);
+        threads + choose(flagged, count as usize - threads, &mut woken)
+    };
+    if let Err(panic) = wake_each(woken) {
+        match std::thread::panicking() {
+            true => discard(panic),
+            // A bug in the executor: it resumes in the waking thread once all the others are woken.
+            false => resume_unwind(panic),
+        }
     }
     number
 }
 
+/// Takes the wakers of the next tasks, and lets the others have the next turn. Returns the number of futures.
+#[cfg_attr(unc_model, track_caller)]
+fn choose<W: Width>(flagged: &Flagged<W>, count: usize, woken: &mut Vec<Waker>) -> usize {
+    let (mut list, key) = flagged.tasks();
+    let Some(key) = key.filter(|&key| list.has_waiting(key)) else { return 0 };
+    flagged.take_turns();
+    list.choose(key, count, woken)
+}
+
 /// Wakes all of them, even if a waker panics. Returns the first panic.
 fn wake_each(tasks: Vec<Waker>) -> std::thread::Result<()> {
-    let wake = |task: Waker| catch_unwind(AssertUnwindSafe(|| task.wake()));
-    tasks.into_iter().map(wake).fold(Ok(()), std::thread::Result::and)
-}
-
-/// Removes all tasks that wait at `place` without waking them.
-#[cfg(not(unc_model))]
-pub(crate) fn forget(place: Place<'_>) {
-    let mut leaked = Vec::new();
-    let here = |waiting: &mut Waiting| waiting.address == place.address;
-    leaked.extend(place.lock().waiting.extract_if(.., here));
-    drop(leaked);
-}
-
-/// Appends a task to its list, or updates its waker in place.
-fn register(place: Place<'_>, ticket: Option<u64>, waker: &Waker) -> u64 {
-    let waker = waker.clone();
-    let (replaced, ticket) = {
-        let (mut list, address) = (place.lock(), place.address);
-        let known = |waiting: &&mut Waiting| Some(waiting.ticket) == ticket;
-        if let Some(mine) = list.waiting.iter_mut().find(known) {
-            (mine.waker.replace(waker), mine.ticket)
-        } else {
-            let ticket = list.next_ticket;
-            list.next_ticket += 1;
-            list.waiting.push(Waiting { address, ticket, waker: Some(waker) });
-            (None, ticket)
+    let mut result = Ok(());
+    for task in tasks {
+        match catch_unwind(AssertUnwindSafe(|| task.wake())) {
+            Err(panic) if result.is_err() => discard(panic),
+            Err(panic) => result = Err(panic),
+            Ok(()) => {}
         }
-    };
-    drop(replaced);
-    ticket
+    }
+    result
 }
 
-/// Removes a task. True: it had been chosen.
-fn leave(place: Place<'_>, ticket: u64) -> bool {
-    let mine = {
-        let mut list = place.lock();
-        let at = list.waiting.iter().position(|waiting| waiting.ticket == ticket);
-        at.map(|at| list.waiting.remove(at))
-    };
-    mine.is_some_and(|mine| mine.waker.is_none())
+/// Drops what a waker panicked with. What panics when it is dropped is leaked.
+fn discard(panic: Box<dyn Any + Send>) {
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        std::mem::forget(another);
+    }
+}
+
+#[cfg(unc_model)]
+fn poll_again_soon(task: Waker) {
+    task.wake();
+}
+
+/// The list of a task that is listed under `key`; mostly that of the word.
+#[cfg(not(unc_model))]
+fn list_of<W: Width>(_: &Flagged<W>, key: Key) -> MutexGuard<'static, List> {
+    lock(key.list())
+}
+
+#[cfg(unc_model)]
+#[track_caller]
+fn list_of<W: Width>(flagged: &Flagged<W>, _: Key) -> MutexGuard<'_, List> {
+    flagged.tasks().0
 }
 
 /// The place of a task among those that wait on one [`Sleepers`](crate::Sleepers), which it keeps from poll to poll.
+///
+/// A task with a ticket may live on without being polled. So it is woken as a bystander: in addition to a thread or a
+/// future that is there for the same condition, never instead of one.
 #[derive(Debug, Default)]
-pub struct Ticket(Option<u64>);
+pub struct Ticket(Option<(Key, u64)>);
+
+impl Ticket {
+    /// Lists the task, or replaces its waker. It leaves the list of another word, where a ticket does not belong.
+    fn register<W: Width>(&mut self, flagged: &Flagged<W>, waker: &Waker, is_bystander: bool) {
+        let waker = waker.clone();
+        let is_bystander = is_bystander || flagged.scope() == Scope::Shared;
+        let (mut list, key) = flagged.tasks_for_one_more();
+        let known = self.0.filter(|known| known.0 == key);
+        let at = known.unwrap_or_else(|| (key, list.take_ticket()));
+        let replaced = list.register(at, waker, is_bystander);
+        drop(list);
+        let elsewhere = self.0.replace(at).filter(|old| old.0 != key);
+        let left = elsewhere.map(|old| list_of(flagged, old.0).leave(old));
+        drop((replaced, left));
+    }
+}
 
 /// Returns what `ready` returns, or registers the task for the next wakeup.
 pub(crate) fn poll<W: Width, R>(
@@ -161,13 +207,14 @@ pub(crate) fn poll<W: Width, R>(
     ticket: &mut Ticket,
     context: &mut Context<'_>,
     mut ready: impl FnMut() -> Option<R>,
+    is_bystander: bool,
 ) -> Poll<R> {
     if let Some(value) = ready() {
         give_up(flagged, ticket);
         return Poll::Ready(value);
     }
     // I1: first the list, then flag, order, check.
-    ticket.0 = Some(register(flagged.place(), ticket.0, context.waker()));
+    ticket.register(flagged, context.waker(), is_bystander);
     let mut repair = FlagRepair::new(flagged);
     loop {
         let is_flagged = flagged.flag(&mut repair).is_some();
@@ -188,11 +235,12 @@ pub(crate) fn poll<W: Width, R>(
 
 /// Ends the task's wait, and passes a wakeup on that was for it (I2).
 pub(crate) fn give_up<W: Width>(flagged: &Flagged<W>, ticket: &mut Ticket) {
-    if let Some(ticket) = ticket.0.take()
-        && leave(flagged.place(), ticket)
-    {
+    let Some(at) = ticket.0.take() else { return };
+    let (waker, was_chosen) = list_of(flagged, at.0).leave(at);
+    if was_chosen {
         flagged.wake_waiters(1);
     }
+    drop(waker);
 }
 
 /// A future that resolves once `ready` returns a value.
@@ -219,7 +267,7 @@ impl<W: Width, R, F: FnMut() -> Option<R>> Future for Until<'_, W, F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
         let Until { flagged, publishers, ready, ticket } = self.get_mut();
-        poll(*flagged, *publishers, ticket, context, ready)
+        poll(*flagged, *publishers, ticket, context, ready, false)
     }
 }
 
