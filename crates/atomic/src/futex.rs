@@ -36,8 +36,8 @@ pub fn futex_wait(
     way::wait(word, expected, deadline_ns, scope)
 }
 
-/// Wakes `count` threads that sleep on `word` (its low half), and returns how many were woken. Threads under a real-time
-/// policy come first, by priority; among equals, those that have slept longest.
+/// Wakes `count` threads that sleep on `word` (its low half), and returns how many were woken. Threads under a
+/// real-time policy come first, by priority; among equals, those that have slept longest.
 #[cfg_attr(unc_model, track_caller)]
 pub fn futex_wake(word: &impl FutexWord, count: u32, scope: Scope) -> usize {
     // The kernel would wake one thread for none.

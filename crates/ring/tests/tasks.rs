@@ -2,11 +2,13 @@
 //! costs nothing but itself.
 
 #![cfg(not(unc_model))]
+#![allow(clippy::disallowed_types)] // A user's own atomics.
 
 use futures_core::Stream;
 use futures_sink::Sink;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use uncontended_ring::broadcast::Plan;
@@ -256,6 +258,59 @@ fn a_sink_tells_that_the_consumer_has_gone() {
     assert_eq!(sent, 2, "one in the ring, one that waits");
     drop(consumer);
     assert_eq!(poll(pin!(send(&mut sink, 9))), Poll::Ready(Err(Closed(()))));
+}
+
+/// Counts its wakeups.
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+fn poll_with<T>(count: &Arc<Count>, future: Pin<&mut impl Future<Output = T>>) -> Poll<T> {
+    future.poll(&mut Context::from_waker(&Waker::from(Arc::clone(count))))
+}
+
+#[test]
+fn an_idle_stream_or_sink_keeps_no_value_and_no_room_from_others() {
+    let (mut producer, consumer) = group::blocking(1, 1).unwrap();
+    let (idle, woken) = (Arc::default(), Arc::default());
+    let (mut stream, mut other) = (consumer.clone().into_stream(), consumer.into_stream());
+    assert!(poll_with(&idle, pin!(next(&mut stream))).is_pending());
+    assert!(poll_with(&woken, pin!(next(&mut other))).is_pending());
+    producer.push(7).unwrap();
+    assert_eq!(woken.0.load(Relaxed), 1);
+    assert_eq!(poll_with(&woken, pin!(next(&mut other))), Poll::Ready(Some(7)));
+    let (producer, mut consumer) = mpsc::blocking(1).unwrap();
+    let (mut sink, mut other) = (producer.clone().into_sink(), producer.into_sink());
+    assert!(poll(pin!(send(&mut sink, 1))).is_ready() && poll(pin!(send(&mut sink, 2))).is_ready());
+    assert!(poll(pin!(send(&mut other, 3))).is_ready());
+    assert!(poll_with(&idle, pin!(send(&mut sink, 4))).is_pending());
+    assert!(poll_with(&woken, pin!(send(&mut other, 5))).is_pending());
+    assert_eq!((consumer.pop(), woken.0.load(Relaxed)), (Ok(1), 2));
+    assert!(poll_with(&woken, pin!(send(&mut other, 5))).is_ready());
+    assert_eq!(consumer.pop(), Ok(3));
+}
+
+#[test]
+fn a_stream_or_a_sink_that_goes_drops_its_waker() {
+    let (_producer, consumer) = group::blocking::<u32>(1, 1).unwrap();
+    let (_other, woken) = (consumer.clone(), Arc::default());
+    let mut stream = consumer.into_stream();
+    assert!(poll_with(&woken, pin!(next(&mut stream))).is_pending());
+    assert_eq!(Arc::strong_count(&woken), 2);
+    drop(stream);
+    assert_eq!(Arc::strong_count(&woken), 1, "a stream");
+    let (producer, _consumer) = mpsc::blocking(1).unwrap();
+    let (_other, mut sink) = (producer.clone(), producer.into_sink());
+    assert!(poll(pin!(send(&mut sink, 1))).is_ready() && poll(pin!(send(&mut sink, 2))).is_ready());
+    assert!(poll_with(&woken, pin!(send(&mut sink, 3))).is_pending());
+    assert_eq!(Arc::strong_count(&woken), 2);
+    drop(sink);
+    assert_eq!(Arc::strong_count(&woken), 1, "a sink");
 }
 
 #[test]

@@ -117,8 +117,8 @@ pub struct Park {
 }
 
 impl Park {
-    /// Sleeps from `shortest` to `longest`, never longer. After a sleep of less than a microsecond comes one of that. The
-    /// kernel adds about 50 µs to each.
+    /// Sleeps from `shortest` to `longest`, never longer. From less than half a microsecond they grow to one at once.
+    /// The kernel adds about 50 µs to each.
     pub const fn new(shortest: Duration, longest: Duration) -> Park {
         Park { shortest, longest, next: shortest }
     }

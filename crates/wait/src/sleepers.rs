@@ -142,9 +142,9 @@ impl Sleepers {
     /// Wakes one waiter. Use it for a condition that any one waiter can consume, but only one. A waiter that is just
     /// checking may consume it first.
     ///
-    /// Of the threads, the kernel chooses: first those of the highest real-time priority, and among equal ones (all that
-    /// have no such priority are equal) the one that has slept longest. Of the tasks, it is the one that has waited
-    /// longest. Where threads and tasks wait, they take turns, so none of the two starves.
+    /// Of the threads, the kernel chooses: first those of the highest real-time priority, and among equal ones (all
+    /// that have no such priority are equal) the one that has slept longest. Of the tasks, it is the one that has
+    /// waited longest. Where threads and tasks wait, they take turns, so neither starves.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     #[doc(alias("notify_one", "notify"))]
@@ -240,8 +240,8 @@ impl Sleepers {
         crate::tasks::poll(&self.0, Publishers::Elsewhere, ticket, context, ready, true)
     }
 
-    /// Ends the wait of a task that is no longer interested: it is not woken, and its waker is dropped. A ticket that is
-    /// dropped instead leaves the waker registered until the next wakeup of all.
+    /// Ends the wait of a task that is no longer interested: it is not woken, and its waker is dropped. A ticket that
+    /// is dropped instead leaves the waker registered until the next wakeup of all.
     #[cfg(feature = "async")]
     pub fn give_up(&self, ticket: &mut crate::Ticket) {
         crate::tasks::give_up(&self.0, ticket);

@@ -240,13 +240,13 @@ fn a_task_with_a_ticket_that_is_not_polled_holds_no_wakeup_back() {
     let mut future = Box::pin(sleepers.until(|| None::<()>));
     assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     sleepers.wake_one();
-    assert_eq!((idle_woken.get(), woken.get()), (1, 1), "beside a future");
+    assert_eq!((idle_woken.get(), woken.get()), (1, 1), "next to a future");
     drop(future);
     let mut other = Ticket::default();
     register(&sleepers, &mut idle, &idle_waker);
     register(&sleepers, &mut other, &waker);
     sleepers.wake_one();
-    assert_eq!((idle_woken.get(), woken.get()), (2, 2), "beside another ticket");
+    assert_eq!((idle_woken.get(), woken.get()), (2, 2), "next to another ticket");
     sleepers.wake();
     assert_eq!((idle_woken.get(), woken.get()), (2, 2), "none is woken twice");
     let tokens = AtomicU64::new(0);

@@ -1,5 +1,9 @@
 //! Sides as the streams and sinks of `futures`.
 //!
+//! # Contract
+//! A stream or a sink may live on without being polled, while its task waits for something else. So its [`Ticket`]
+//! makes it a bystander: it keeps no value and no room from the other tasks and threads that wait for one.
+//!
 //! # State
 //! I1: that of the module above: the sleepers of a side lie in the ring that it keeps.
 
@@ -12,7 +16,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use uncontended_wait::Ticket;
 
-/// A consumer as a stream of its values.
+/// A consumer as a stream of its values. It may be left unpolled at any time, with `next()` dropped: a value that it is
+/// woken for goes to another consumer of its group that waits. Where many tasks share a group, each value wakes all
+/// streams that wait, but only one task that waits by `pop_async`.
 #[derive(Debug)]
 pub struct Values<S: Source> {
     side: S,
@@ -45,7 +51,8 @@ impl<S: Source> Drop for Values<S> {
     }
 }
 
-/// A producer as a sink. It has room for one value more than its ring, which a task that is not ready yet may send.
+/// A producer as a sink. It has room for one value more than its ring, which a task that is not ready yet may send. It
+/// may be left unpolled at any time: room that it is woken for goes to another producer that waits.
 /// [`Closed`]: all on the other side have gone, or the sink is closed; what waited for room is dropped.
 #[derive(Debug)]
 pub struct Entry<S: Drain> {

@@ -77,7 +77,8 @@ macro_rules! consumers {
     ($($ring:ident($($bound:path)?))*) => {
         $(
             impl<T $(: $bound)?, N: Sleeping> $ring::Consumer<T, N> {
-                /// Like [`pop_wait`](Self::pop_wait), for a task.
+                /// Like [`pop_wait`](Self::pop_wait), for a task. **Poll the future when it is woken, or drop it:** one
+                /// that does neither may keep a value from others that share the ring. A stream does not.
                 #[doc(alias = "recv_async")]
                 pub async fn pop_async(&mut self) -> Option<T> {
                     pop(self).await
@@ -98,7 +99,8 @@ macro_rules! producers {
         $(
             impl<T, N: Sleeping> $ring::Producer<T, N> {
                 /// Like [`push_wait`](Self::push_wait), for a task. If the future is dropped before it is done, `value`
-                /// is not pushed, but dropped.
+                /// is not pushed, but dropped. **Poll the future when it is woken, or drop it:** one that does neither
+                /// may keep room from other producers. A sink does not.
                 ///
                 /// # Errors
                 /// All on the other side have gone. The error contains the value.

@@ -6,7 +6,7 @@
 //! Registering, choosing and leaving take a time that grows with the logarithm of the number of tasks.
 //!
 //! # Invariants
-//! I1: a ticket's number is given out once in a list, so a stale ticket is no other task's.
+//! I1: a ticket's number is given out once in a list, so a stale ticket never finds another task.
 //! I2: a task is in at most one of `waiting` and `chosen`; only futures are in `chosen`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +16,7 @@ use std::task::Waker;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Key {
     /// A number that the word keeps when it is moved. Its remainder is the list's.
+    #[cfg(not(unc_model))]
     Id(u32),
     /// A word that several processes share, which is not moved; or, under the checker, any.
     Address(usize),
@@ -33,9 +34,30 @@ pub(crate) struct List {
     waiting: BTreeMap<At, Waiting>,
     chosen: BTreeSet<At>,
     next_ticket: u64,
-    /// Numbers of words, divided by the number of lists: those never used, and those of words that are gone.
-    next_id: u32,
-    free_ids: Vec<u32>,
+    #[cfg(not(unc_model))]
+    pub(super) ids: Ids,
+}
+
+/// Numbers of words, divided by the number of lists: the next that was never used, and those of words that are gone.
+#[cfg(not(unc_model))]
+pub(super) struct Ids {
+    next: u32,
+    free: Vec<u32>,
+}
+
+#[cfg(not(unc_model))]
+impl Ids {
+    /// A number that no other word of the list has.
+    pub(super) fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.next += 1;
+            self.next - 1
+        })
+    }
+
+    pub(super) fn give_back(&mut self, id: u32) {
+        self.free.push(id);
+    }
 }
 
 impl List {
@@ -44,23 +66,9 @@ impl List {
             waiting: BTreeMap::new(),
             chosen: BTreeSet::new(),
             next_ticket: 0,
-            next_id: 1,
-            free_ids: Vec::new(),
+            #[cfg(not(unc_model))]
+            ids: Ids { next: 1, free: Vec::new() },
         }
-    }
-
-    /// A number for a new word, which no other word of this list has.
-    #[cfg(not(unc_model))]
-    pub(super) fn take_id(&mut self) -> u32 {
-        self.free_ids.pop().unwrap_or_else(|| {
-            self.next_id += 1;
-            self.next_id - 1
-        })
-    }
-
-    #[cfg(not(unc_model))]
-    pub(super) fn give_id_back(&mut self, id: u32) {
-        self.free_ids.push(id);
     }
 
     /// A number for a new task.
@@ -126,7 +134,8 @@ impl List {
 mod tests {
     use super::*;
 
-    const HERE: Key = Key::Id(7);
+    const HERE: Key = Key::Address(64);
+    const ELSEWHERE: Key = Key::Address(68);
 
     /// Tasks 0 to 5, of which the even ones are bystanders, and one of another word.
     fn six() -> List {
@@ -135,7 +144,7 @@ mod tests {
             let ticket = list.take_ticket();
             list.register((HERE, ticket), Waker::noop().clone(), ticket % 2 == 0);
         }
-        list.register((Key::Id(8), 0), Waker::noop().clone(), false);
+        list.register((ELSEWHERE, 0), Waker::noop().clone(), false);
         list
     }
 
@@ -153,7 +162,7 @@ mod tests {
         assert!(list.register((HERE, 1), Waker::noop().clone(), false).is_none());
         assert_eq!(numbers(&list), [1, 2, 3, 4, 5]);
         assert_eq!((list.choose(HERE, 9, &mut woken), woken.len()), (3, 7));
-        assert!(!list.has_waiting(HERE) && list.has_waiting(Key::Id(8)));
+        assert!(!list.has_waiting(HERE) && list.has_waiting(ELSEWHERE));
         assert!(list.leave((HERE, 3)).1 && !list.leave((HERE, 3)).1 && !list.leave((HERE, 4)).1);
         assert!(list.take_all(HERE).is_empty() && list.chosen.is_empty());
     }
@@ -178,9 +187,9 @@ mod tests {
     #[cfg(not(unc_model))]
     #[test]
     fn the_number_of_a_word_that_is_gone_serves_the_next() {
-        let mut list = List::new();
-        assert_eq!([list.take_id(), list.take_id()], [1, 2]);
-        list.give_id_back(1);
-        assert_eq!([list.take_id(), list.take_id()], [1, 3]);
+        let ids = &mut List::new().ids;
+        assert_eq!([ids.take(), ids.take()], [1, 2]);
+        ids.give_back(1);
+        assert_eq!([ids.take(), ids.take()], [1, 3]);
     }
 }

@@ -11,10 +11,10 @@
 //! one that has waited longest. A task that comes again without having found anything keeps its place.
 //!
 //! # State
-//! A fixed table of lists, each under its own lock. A word's first task gives it a number, whose remainder is its list:
-//! the one of the address that the word had then. It keeps the number in its mode (I4), so it may be moved, and a future
-//! that was leaked is no other word's. Under the checker each word has a list of its own, because a static would
-//! outlive an execution.
+//! A fixed table of lists, each under its own lock. A word's first task gives it a number, whose remainder is its
+//! list: the one of the address that the word had then. It keeps the number in its mode (I4), so it may be moved, and a
+//! future that was leaked never belongs to another word. Under the checker each word has a list of its own, because a
+//! static would outlive an execution.
 //!
 //! # Invariants
 //! I1: a task is in the list before it sees the flag set, and checks its condition after its order (I3 of [`Flagged`]).
@@ -25,8 +25,8 @@
 //!     that value before it was chosen, and the wakeup was for the next. A task with a [`Ticket`] is never chosen: it
 //!     may live and yet not be polled, so it is woken as a bystander, in addition.
 //! I3: a waker that panics costs no other task or thread its wakeup; the panic resumes in the thread that woke them.
-//! I4: a word gets its number under the lock of the list of its address, and loses it when it is dropped. Whoever finds
-//!     none takes that lock and looks again; both have the same address, because a word that is used is not moved.
+//! I4: a word gets its number under the lock of the list of its address, and loses it when it is dropped. A thread that
+//!     finds none takes that lock and looks again; both have the same address, because a word in use is not moved.
 //! I5: a task on a word that several processes share is polled again soon and therefore always a bystander.
 //!
 //! # Evidence
@@ -82,8 +82,8 @@ impl Key {
 
     /// The key of the word at `address` that has its first task, in the list that is locked (I4).
     pub(crate) fn first(list: &mut List, address: usize) -> u32 {
-        let id = list.take_id() as usize * LISTS + index(address);
-        assert!(id <= MOST_IDS, "so many words with tasks that no memory could hold them");
+        let id = list.ids.take() as usize * LISTS + index(address);
+        assert!(id <= MOST_IDS, "words with tasks outnumber what memory holds");
         id as u32
     }
 
@@ -92,7 +92,7 @@ impl Key {
         let mut list = lock(self.list());
         let leaked = list.take_all(self);
         if let Key::Id(id) = self {
-            list.give_id_back(id / LISTS as u32);
+            list.ids.give_back(id / LISTS as u32);
         }
         drop(list);
         drop(leaked);
