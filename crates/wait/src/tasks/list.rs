@@ -142,7 +142,7 @@ mod tests {
         let mut list = List::new();
         for _ in 0..6 {
             let ticket = list.take_ticket();
-            list.register((HERE, ticket), Waker::noop().clone(), ticket % 2 == 0);
+            list.register((HERE, ticket), Waker::noop().clone(), ticket.is_multiple_of(2));
         }
         list.register((ELSEWHERE, 0), Waker::noop().clone(), false);
         list
