@@ -6,10 +6,11 @@
 //! program's own locks: [`annotate`]. What this process does at its limits: [`limits`]. Measuring a command:
 //! [`supervise`], [`interrupts`]; measuring this process: [`usage`]. A barrier on all threads: [`membarrier`]; whether
 //! a thread left its CPU: [`switches`]; sleeping on a word: [`futex`], [`parking`]; forbidding a system call:
-//! [`filter`]. Where a thread runs: [`affinity`]; machine code made at run time:
+//! [`filter`]; whether a process is there: [`pids`]. Where a thread runs: [`affinity`]; machine code made at run time:
 //! [`code`].
 //!
-//! What the rings and waits need exists on every system: [`annotate`], [`clock`], [`futex`]'s words, [`parking`].
+//! What the rings and waits need exists on every system: [`annotate`], [`clock`], [`futex`]'s words, [`parking`],
+//! [`pids`].
 //! What measuring commands and reading a record need is POSIX: [`interrupts`], [`limits`], [`supervise`].
 //! The rest is Linux's, and what runs in an observed program is for x86-64 and AArch64 alone.
 //!
@@ -62,6 +63,7 @@ pub mod pair_cost;
 pub mod parking;
 #[cfg(target_os = "linux")]
 pub mod perf;
+pub mod pids;
 #[cfg(target_os = "linux")]
 pub mod process;
 #[cfg(target_os = "linux")]

@@ -2,26 +2,42 @@
 //! compare-and-swap, and later given back, given up for good, or left behind by a process that died.
 //!
 //! # Contract
-//! A holder is a process, identified by its pid and, because pids are reused, by its start time. A process has died if
-//! it is no longer in `/proc` or is a zombie without threads. Where `/proc` cannot be read, no process is taken for
-//! dead. The processes must see each other's pids (one pid namespace). A process that forks while it holds a role does
-//! not share it with the child.
+//! A holder is a process, identified by its pid and, because pids are reused, by its start time. It has died if
+//! - no process has its pid (kill(2) says so, which sees processes that `/proc` hides and takes no descriptor), or
+//! - the process with its pid is a zombie without threads, or
+//! - the process with its pid started at another time.
+//!
+//! Whatever is not known counts as life: a process is never taken for dead because a file could not be read. Then the
+//! role of a process that died cannot be taken over as long as its pid is in use:
+//! - The holder could not read its own start time when it claimed the role: `/proc` is missing, is another pid
+//!   namespace's, or no descriptor was free.
+//! - The process that asks cannot read that of the process with the pid, for these reasons or because `/proc` hides it.
+//! - The process with the pid is in another time namespace than the one that asks, or that cannot be seen: start times
+//!   in `/proc` depend on the time namespace of the reader.
+//!
+//! The processes must be in one pid namespace, where each has one pid for all. A process that forks while it holds a
+//! role does not share it with the child. One that moves itself to another time namespace (setns(2)) while it holds a
+//! role may be taken for dead.
 //!
 //! # Edges
 //! role: `give_back` -> `claim`, `take_over`. What the last holder did. A holder that died leaves no such edge: the
 //! state that its successor continues from needs edges of its own.
 //!
 //! # Sources
-//! proc_pid_stat(5): field 3 is the state, 20 the number of threads, 22 the start in clock ticks since boot.
+//! proc_pid_stat(5): field 1 is the pid, 3 the state, 20 the number of threads, 22 the start in clock ticks since boot.
+//! time_namespaces(7), pid_namespaces(7): a `/proc` shows the pids of the namespace in which it was mounted.
 
 use std::fmt;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{AtomicU64, Named, Scope};
+use uncontended_sys::pids;
 
 const FREE: u64 = 0;
 const GIVEN_UP: u64 = u64::MAX;
 /// The holder of a role among the threads of one process; whether it lives is not looked up.
 const HERE: u64 = u64::MAX - 1;
+/// The start time of a holder that could not read it.
+const UNKNOWN: u32 = 0;
 
 /// The holder of a role, if there is one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -146,39 +162,65 @@ fn me(scope: Scope) -> u64 {
     if scope == Scope::Private {
         return HERE;
     }
-    let pid = std::process::id();
-    let start = read_stat("self").map_or(0, |process| process.start);
-    u64::from(start) << 32 | u64::from(pid)
+    let start = Process::this().map_or(UNKNOWN, |process| process.start);
+    u64::from(start) << 32 | u64::from(std::process::id())
 }
 
+/// Whether the process that had this pid and start time is known to have died. That stays true, so none of these
+/// answers is outdated by what happens after it.
 fn has_died(pid: u32, start: u32) -> bool {
-    match read_stat(&pid.to_string()) {
-        Some(process) => process.start != start || process.is_zombie,
-        // No process has that pid, provided that pids can be looked up at all.
-        None => read_stat("self").is_some(),
+    if pids::is_unused(pid) {
+        return true;
+    }
+    // Where `/proc` does not show this process under its pid, it is about other processes.
+    let (Some(_), Some(process)) = (Process::this(), Process::read(pid)) else { return false };
+    let is_another = || start != UNKNOWN && process.start != start && is_in_this_time(pid);
+    process.is_zombie || is_another()
+}
+
+/// Whether process `pid` is in the time namespace of this one, so that it reads its start time as this one does.
+fn is_in_this_time(pid: u32) -> bool {
+    let namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/time"));
+    match (namespace("self"), namespace(&pid.to_string())) {
+        (Ok(mine), Ok(its)) => mine == its,
+        // A kernel without time namespaces.
+        (Err(why), _) => why.kind() == std::io::ErrorKind::NotFound,
+        (Ok(_), Err(_)) => false,
     }
 }
 
 struct Process {
+    pid: u32,
     /// The low half of its start time, in clock ticks since boot.
     start: u32,
     is_zombie: bool,
 }
 
-fn read_stat(process: &str) -> Option<Process> {
-    parse(&std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+impl Process {
+    /// This process, if `/proc` shows it under its own pid.
+    fn this() -> Option<Process> {
+        Process::of("self").filter(|process| process.pid == std::process::id())
+    }
+
+    fn read(pid: u32) -> Option<Process> {
+        Process::of(&pid.to_string())
+    }
+
+    fn of(name: &str) -> Option<Process> {
+        parse(&std::fs::read_to_string(format!("/proc/{name}/stat")).ok()?)
+    }
 }
 
 /// Parses a line of `/proc/PID/stat`. The second field, the name, may hold any character; no other field holds a
 /// parenthesis.
 fn parse(stat: &str) -> Option<Process> {
-    let (_, after_name) = stat.rsplit_once(')')?;
+    let (before_name, after_name) = (stat.split_once(" (")?.0, stat.rsplit_once(')')?.1);
     let fields: Vec<&str> = after_name.split_ascii_whitespace().collect();
     let field = |number: usize| fields.get(number - 3).copied();
     let start: u64 = field(22)?.parse().ok()?;
     let threads: u64 = field(20)?.parse().ok()?;
     let is_zombie = matches!(field(3)?, "Z" | "X" | "x") && threads <= 1;
-    Some(Process { start: start as u32, is_zombie })
+    Some(Process { pid: before_name.parse().ok()?, start: start as u32, is_zombie })
 }
 
 #[cfg(all(test, not(unc_model)))]
@@ -191,11 +233,11 @@ mod tests {
             format!("7 (a) b) {state} 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 {start} 0 0\n")
         };
         let alive = parse(&line("S", 1, (5 << 32) + 9)).unwrap();
-        assert_eq!((alive.start, alive.is_zombie), (9, false));
+        assert_eq!((alive.pid, alive.start, alive.is_zombie), (7, 9, false));
         assert!(parse(&line("Z", 1, 9)).unwrap().is_zombie);
         assert!(!parse(&line("Z", 3, 9)).unwrap().is_zombie, "its first thread alone has ended");
         assert!(parse("").is_none() && parse("7 (x) S").is_none());
-        if read_stat("self").is_none() {
+        if Process::this().is_none() {
             uncontended_testkit::skip!("dead holders", "/proc cannot be read");
             return;
         }
@@ -203,6 +245,7 @@ mod tests {
         let (pid, start) = (me as u32, (me >> 32) as u32);
         assert!(!has_died(pid, start));
         assert!(has_died(pid, start.wrapping_add(1)), "another process of that number");
+        assert!(!has_died(pid, UNKNOWN), "it may be that process");
         assert!(has_died(u32::MAX, 0), "no process has that number");
     }
 }
