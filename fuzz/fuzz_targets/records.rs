@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
     let found = unsafe { attach(base, BYTES, ()) };
     for ring in made.iter().chain(&found) {
         let longest = ring.longest();
-        let mut producer = ring.producer();
+        let Ok(mut producer) = ring.producer() else { continue };
         let _ = (producer.push(&[1; 5]), producer.push(&vec![2; longest]));
         if let Ok(mut consumer) = ring.take_over_consumer() {
             for round in 0..64 {

@@ -54,7 +54,10 @@ extern crate alloc;
 pub mod broadcast;
 mod error;
 #[cfg(all(feature = "std", not(unc_model)))]
+#[allow(unreachable_pub, reason = "the checker's tests reach it")]
 mod given;
+#[cfg(all(feature = "std", unc_model))]
+pub mod given;
 #[cfg(feature = "std")]
 mod idling;
 #[cfg(feature = "std")]

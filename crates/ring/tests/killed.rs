@@ -217,10 +217,10 @@ fn a_producer_of_records_is_killed_in_a_push_and_another_continues() {
             seen
         });
         until_asleep(base, VALUES);
-        let child = lead(|| ring.producer(), |one| one.push(b"1").unwrap(), instructions);
+        let child = lead(|| ring.producer().unwrap(), |one| one.push(b"1").unwrap(), instructions);
         if child == Child::Killed {
             pass_over_a_claim(base);
-            ring.producer().push_wait(b"2").unwrap();
+            ring.producer().unwrap().push_wait(b"2").unwrap();
             let seen = awake(&seen, instructions);
             assert!(seen == *b"12" || seen == *b"2", "{seen:?}");
         }
@@ -244,7 +244,7 @@ fn pass_over_a_claim(base: NonNull<u8>) {
 fn a_consumer_of_records_is_killed_in_a_release_and_followed() {
     after_each_instruction(|instructions| {
         let (base, ring) = record_ring();
-        let mut producer = ring.producer();
+        let mut producer = ring.producer().unwrap();
         producer.push(b"1").unwrap();
         producer.push(b"2").unwrap();
         let pushed = asleep(move || producer.push_wait(b"3"));

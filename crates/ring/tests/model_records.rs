@@ -6,9 +6,11 @@
 mod exploring;
 
 use exploring::{holds, holds_in_three_rounds};
+use uncontended_atomic::{Arc, UnsafeCell};
 use uncontended_model::real::{spawn, spin_loop};
-use uncontended_ring::ClaimError;
 use uncontended_ring::records::{RecordError, mpsc, spsc};
+use uncontended_ring::{ClaimError, Silent};
+use uncontended_wait::Sleepers;
 
 /// Four words: a record of eight bytes takes two, an empty one takes one.
 const CAPACITY: usize = 32;
@@ -19,7 +21,7 @@ const FORGED: [u8; 8] = (2u64 << 32 | 8).to_ne_bytes();
 /// Reads all records, to the end.
 macro_rules! drain {
     ($consumer:expr) => {{
-        let mut seen = Vec::new();
+        let mut seen: Vec<Vec<u8>> = Vec::new();
         loop {
             match $consumer.read() {
                 Ok(record) => {
@@ -306,4 +308,83 @@ fn one_of_many_sleeping_producers_learns_that_the_consumer_has_gone() {
 #[test]
 fn an_aborted_record_wakes_the_consumer() {
     holds(an_abort_wakes);
+}
+
+/// A producer asks to join while the ring is closed. If it was let in, the consumer waits for what it pushes.
+fn joins_or_not() {
+    let (door, mut consumer) = mpsc::open::<Silent>(CAPACITY).unwrap();
+    let door = Arc::new(door);
+    let theirs = Arc::clone(&door);
+    let sender = spawn(move || {
+        let producer = theirs.producer();
+        producer.map(|mut producer| producer.push(&[1]).unwrap()).is_some()
+    });
+    door.close();
+    let seen = drain!(consumer);
+    assert!(door.producer().is_none(), "closed");
+    assert_eq!(seen.len(), usize::from(sender.join().unwrap()));
+}
+
+/// A producer clones itself after the close: it lives, so the ring does.
+fn clones_after_the_close() {
+    let (door, mut consumer) = mpsc::open::<Silent>(CAPACITY).unwrap();
+    let mut one = door.producer().unwrap();
+    door.close();
+    let sender = spawn(move || {
+        let mut two = one.clone();
+        one.push(&[1]).unwrap();
+        drop(one);
+        two.push(&[2]).unwrap();
+    });
+    assert_eq!(drain!(consumer), [[1], [2]]);
+    sender.join().unwrap();
+}
+
+/// A consumer that sleeps while there is no producer, until the ring is closed.
+fn sleeps_until_the_close() {
+    let (door, mut consumer) = mpsc::open::<Sleepers>(CAPACITY).unwrap();
+    let closer = spawn(move || door.close());
+    assert_eq!(consumer.read_wait().err(), Some(RecordError::Closed));
+    closer.join().unwrap();
+}
+
+struct Letter(UnsafeCell<u32>);
+
+// SAFETY: the test accesses it from one thread at a time, which is what the checker verifies.
+unsafe impl Sync for Letter {}
+
+/// What the closer did before is seen after the end.
+fn carried_by_the_close() {
+    let (door, mut consumer) = mpsc::open::<Silent>(CAPACITY).unwrap();
+    let letter = Arc::new(Letter(UnsafeCell::new(0)));
+    let theirs = Arc::clone(&letter);
+    let closer = spawn(move || {
+        // SAFETY: no thread reads before the end (edge `records-last`).
+        theirs.0.with_mut(|letter| unsafe { *letter = 7 });
+        door.close();
+    });
+    assert!(drain!(consumer).is_empty());
+    // SAFETY: the end was seen (edge `records-last`).
+    assert_eq!(letter.0.with(|letter| unsafe { *letter }), 7);
+    closer.join().unwrap();
+}
+
+#[test]
+fn no_producer_joins_once_the_ring_is_closed() {
+    holds(joins_or_not);
+}
+
+#[test]
+fn a_producer_is_cloned_after_the_close() {
+    holds(clones_after_the_close);
+}
+
+#[test]
+fn a_close_wakes_the_consumer() {
+    holds(sleeps_until_the_close);
+}
+
+#[test]
+fn the_end_carries_what_was_done_before_the_close() {
+    holds(carried_by_the_close);
 }

@@ -27,7 +27,7 @@ fn as_a_child() {
     let ring = unsafe { shared::attach(base, bytes, mapping) }.unwrap();
     match child.as_str() {
         "produce" => {
-            let mut producer = ring.producer();
+            let mut producer = ring.producer().unwrap();
             for value in 0..RECORDS {
                 let mut chunk = producer.claim_wait(4 + (value % 9) as usize).unwrap();
                 chunk[..4].copy_from_slice(&value.to_ne_bytes());
@@ -35,7 +35,7 @@ fn as_a_child() {
             }
         }
         "die producing" => {
-            let mut producer = ring.producer();
+            let mut producer = ring.producer().unwrap();
             producer.push(b"before").unwrap();
             producer.claim(9).unwrap().fill(0xFF);
             let mut chunk = producer.claim(9).unwrap();
@@ -77,7 +77,7 @@ fn a_producer_that_was_killed_in_a_claim_is_passed_over() {
     let (ring, fd) = ring(128);
     let mut consumer = ring.consumer().unwrap();
     assert!(killed(start("die producing", fd).wait().unwrap()));
-    let mut producer = ring.producer();
+    let mut producer = ring.producer().unwrap();
     producer.push(b"after").unwrap();
     let record = consumer.read().unwrap();
     assert_eq!(&*record, b"before");
@@ -92,7 +92,7 @@ fn a_producer_that_was_killed_in_a_claim_is_passed_over() {
 #[test]
 fn a_consumer_that_was_killed_is_followed_by_one_that_reads_again_what_was_not_released() {
     let (ring, fd) = ring(128);
-    let mut producer = ring.producer();
+    let mut producer = ring.producer().unwrap();
     ["one", "two", "three"].iter().for_each(|text| producer.push(text.as_bytes()).unwrap());
     let mut child = start("die consuming", fd);
     let pid = child.id();

@@ -52,7 +52,11 @@ impl fmt::Display for AttachError {
             AttachError::Misaligned { to } => write!(f, "the memory must be aligned to {to} bytes"),
             AttachError::NoRing => f.write_str("the memory holds no ring"),
             AttachError::Version { found } => {
-                write!(f, "the ring has layout {found}; this library reads {}", super::VERSION)
+                write!(
+                    f,
+                    "the ring has layout {found}; this library reads {}",
+                    super::stamp::VERSION
+                )
             }
             AttachError::Kind { found } => write!(f, "the ring is of another kind ({found})"),
             AttachError::Element { size, align } => {
@@ -79,7 +83,7 @@ pub enum RoleError {
         /// The process that died.
         pid: u32,
     },
-    /// The holder gave the role up, which closed this side for good.
+    /// The holder gave the role up, which closed this side for good; or the ring of records was closed to producers.
     GivenUp,
     /// The role's word or the positions in the header are impossible.
     Corrupt,

@@ -22,7 +22,7 @@
 //! # Edges
 //! records-commit: `commit` and `abort` store a header -> the consumer loads it. Carries the record.
 //! records-free: the consumer stores `head` -> a producer loads it. Carries the end of the last read, and the zeros.
-//! records-last: a producer is dropped -> the consumer sees that none is left. Carries all that it committed.
+//! records-last: the edge of the last producer (`door`).
 //! None for `tail`: a claim carries nothing to later claims.
 //!
 //! # Evidence
@@ -32,6 +32,9 @@
 //! Agrona's many-to-one ring buffer, for its interface and `unblock`. Its issue 160 (a full ring) does not arise:
 //! positions do not wrap.
 
+#[cfg(unc_model)]
+use super::door::Door;
+use super::door::Living;
 use super::header::{Header, words_for};
 use super::record::{Found, judge};
 use super::sides::{Claimed, Place, Reader, Writer};
@@ -49,7 +52,7 @@ use core::fmt;
 use core::ptr::NonNull;
 use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{Arc, AtomicU64, Named, fence};
+use uncontended_atomic::{Arc, fence};
 #[cfg(feature = "std")]
 use uncontended_wait::Sleepers;
 
@@ -106,13 +109,9 @@ pub(super) struct Control<N> {
     /// Notifiers for the consumer, which waits for records, and for producers, which wait for room.
     pub(super) values: CachePadded<Listeners<N>>,
     pub(super) room: CachePadded<N>,
-    /// The number of producers that have not gone, plus `OPEN` if others may join.
-    pub(super) living: CachePadded<AtomicU64>,
+    /// The producers that have not gone, and whether others may join.
+    pub(super) living: CachePadded<Living>,
 }
-
-/// Set next to the number of producers in a shared ring that has not been closed: others may join.
-#[cfg(all(feature = "std", not(unc_model)))]
-pub(super) const OPEN: u64 = 1 << 63;
 
 /// One process's handle to a ring.
 pub(super) struct Ring<N> {
@@ -169,6 +168,26 @@ impl<N> Drop for Ring<N> {
 
 /// Makes a ring whose records notify `values`.
 fn build<N: Notifier>(capacity: usize, values: N) -> Result<Sides<N>, CapacityError> {
+    let ring = allocate(capacity, values, Living::closed())?;
+    ring.control().living.add();
+    let producer = Producer::counted(Arc::clone(&ring));
+    // SAFETY: this is the first consumer of a new ring (I4).
+    Ok((producer, unsafe { Consumer::go_on(ring) }))
+}
+
+/// A ring that producers join from outside, as in memory that processes share.
+#[cfg(unc_model)]
+pub fn open<N: Notifier>(capacity: usize) -> Result<(Door<N>, Consumer<N>), CapacityError> {
+    let ring = allocate(capacity, N::default(), Living::open())?;
+    // SAFETY: this is the first consumer of a new ring (I4).
+    Ok((Door::to(Arc::clone(&ring)), unsafe { Consumer::go_on(ring) }))
+}
+
+fn allocate<N: Notifier>(
+    capacity: usize,
+    values: N,
+    living: Living,
+) -> Result<Arc<Ring<N>>, CapacityError> {
     let words = Words::new(capacity)?;
     let start = Position::new(0);
     let control = Box::new(Control {
@@ -176,13 +195,10 @@ fn build<N: Notifier>(capacity: usize, values: N) -> Result<Sides<N>, CapacityEr
         head: CachePadded::new(Cursor::new("head", start)),
         values: CachePadded::new(Listeners::at(values)),
         room: CachePadded::new(N::default()),
-        living: CachePadded::new(AtomicU64::new(0).named("living")),
+        living: CachePadded::new(living),
     });
     let control = NonNull::from(Box::leak(control));
-    let ring = Arc::new(Ring { control, words, keep: None });
-    let producer = Producer::join(Arc::clone(&ring));
-    // SAFETY: this is the first consumer of a new ring (I4).
-    Ok((producer, unsafe { Consumer::go_on(ring) }))
+    Ok(Arc::new(Ring { control, words, keep: None }))
 }
 
 /// A producer: a side that writes records. Each clone is another producer.
@@ -211,9 +227,8 @@ pub struct Producer<N: Notifier = Silent> {
 }
 
 impl<N: Notifier> Producer<N> {
-    /// Adds a producer.
-    pub(super) fn join(ring: Arc<Ring<N>>) -> Producer<N> {
-        ring.control().living.fetch_add(1, Relaxed);
+    /// A producer that `living` counts.
+    pub(super) fn counted(ring: Arc<Ring<N>>) -> Producer<N> {
         // It has not loaded `head` yet.
         Producer { limit: Position::new(0), ring }
     }
@@ -333,14 +348,14 @@ impl<N: Notifier> Writer for Producer<N> {
 
 impl<N: Notifier> Clone for Producer<N> {
     fn clone(&self) -> Producer<N> {
-        Producer::join(Arc::clone(&self.ring))
+        self.ring.control().living.add();
+        Producer::counted(Arc::clone(&self.ring))
     }
 }
 
 impl<N: Notifier> Drop for Producer<N> {
     fn drop(&mut self) {
-        // EDGE records-last (release): all that this producer committed.
-        self.ring.control().living.fetch_sub(1, Release);
+        self.ring.control().living.leave();
         self.ring.control().values.notify();
     }
 }
@@ -412,12 +427,11 @@ impl<N: Notifier> Consumer<N> {
                 Found::Record(len) => return Ok(Place { at: self.head, len }),
                 // SAFETY: its header was found, so the range belongs to the consumer (I2).
                 Found::Skip(span) => unsafe { self.free(span) },
-                // SAFETY: no producer is left to commit the claim (I2).
+                // SAFETY: no producer is left to commit the claim, and none will come (I2).
                 Found::Claimed(span) if is_last => unsafe { self.free(span) },
                 Found::Nothing if is_last => return Err(RecordError::Closed),
                 Found::Nothing | Found::Claimed(_) => {
-                    // EDGE records-last (acquire): the next `look` sees all that the producers committed.
-                    if self.ring.control().living.load(Acquire) > 0 {
+                    if !self.ring.control().living.are_none() {
                         return Err(RecordError::Empty);
                     }
                     is_last = true;
@@ -486,7 +500,7 @@ impl<N: Notifier> Consumer<N> {
 
     /// Whether all producers have gone. The records that they left can still be read.
     pub fn is_closed(&self) -> bool {
-        self.ring.control().living.load(Relaxed) == 0
+        self.ring.control().living.are_none()
     }
 }
 

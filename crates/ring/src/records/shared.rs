@@ -36,7 +36,8 @@
 //! # Evidence
 //! Tests in `records`; fuzz/fuzz_targets/records.rs.
 
-use super::mpsc::{Consumer, Control, OPEN, Producer, Ring};
+use super::door::{Door, Living};
+use super::mpsc::{Consumer, Control, Producer, Ring};
 use super::words::{Words, count_for};
 use crate::CapacityError;
 pub use crate::given::{AttachError, RoleError};
@@ -46,8 +47,8 @@ use crate::position::{Cursor, Position};
 use std::fmt;
 use std::ptr::NonNull;
 use uncontended_atomic::CachePadded;
-use uncontended_atomic::Ordering::{Relaxed, Release};
-use uncontended_atomic::{Arc, AtomicU64, Named, Scope};
+use uncontended_atomic::Ordering::Relaxed;
+use uncontended_atomic::{Arc, AtomicU64, Scope};
 use uncontended_wait::Sleepers;
 pub use uncontended_wait::role::Holder;
 use uncontended_wait::role::Role;
@@ -113,7 +114,7 @@ pub unsafe fn create(
             head: CachePadded::new(Cursor::new("head", Position::new(0))),
             values: CachePadded::new(Listeners::at(Sleepers::shared())),
             room: CachePadded::new(Sleepers::shared()),
-            living: CachePadded::new(AtomicU64::new(OPEN).named("living")),
+            living: CachePadded::new(Living::open()),
         }),
     };
     // SAFETY: the memory is large enough and aligned, as checked above, and the caller provides it for this (I1).
@@ -177,13 +178,13 @@ fn check_memory(base: NonNull<u8>, bytes: usize, capacity: usize) -> Result<(), 
 /// let base = NonNull::from(&mut memory.0).cast();
 /// // SAFETY: the memory is never freed, and is used only as a ring.
 /// let (made, found) = unsafe { (create(base, 4096, 1024, ())?, attach(base, 4096, ())?) };
-/// made.producer().push(b"hello")?;
+/// made.producer()?.push(b"hello")?;
 /// let mut consumer = found.consumer()?;
 /// assert_eq!(&*consumer.read()?, b"hello");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Shared {
-    ring: Arc<Ring<Sleepers>>,
+    door: Door<Sleepers>,
     /// The consumer's role (I2).
     consumer: NonNull<Role>,
 }
@@ -207,12 +208,19 @@ impl Shared {
         // If the kernel refuses the fence that reaches other processes, sleepers use bounded sleeps.
         let _ = ring.values().attach();
         let _ = ring.room().attach();
-        Shared { ring: Arc::new(ring), consumer }
+        Shared { door: Door::to(Arc::new(ring)), consumer }
+    }
+
+    fn ring(&self) -> &Arc<Ring<Sleepers>> {
+        self.door.ring()
     }
 
     /// Adds a producer.
-    pub fn producer(&self) -> Producer<Sleepers> {
-        Producer::join(Arc::clone(&self.ring))
+    ///
+    /// # Errors
+    /// The ring was closed ([`RoleError::GivenUp`]): a producer can only be cloned from one that is left.
+    pub fn producer(&self) -> Result<Producer<Sleepers>, RoleError> {
+        self.door.producer().ok_or(RoleError::GivenUp)
     }
 
     /// Claims the consumer's role.
@@ -230,20 +238,20 @@ impl Shared {
     /// A living holder has the role, or it was given up. A role that was never held is claimed.
     pub fn take_over_consumer(&self) -> Result<Consumer<Sleepers>, RoleError> {
         self.role().take_over(Scope::Shared)?;
-        self.ring.values().wake_after_a_death();
-        self.ring.room().wake_after_a_death();
+        self.ring().values().wake_after_a_death();
+        self.ring().room().wake_after_a_death();
         self.make_consumer()
     }
 
     /// Makes the consumer, for the process that has just claimed the role.
     fn make_consumer(&self) -> Result<Consumer<Sleepers>, RoleError> {
         // SAFETY: the role lies in the memory that the ring keeps (I2).
-        let role = unsafe { Held::new(self.consumer, Arc::clone(&self.ring) as _) };
-        if self.ring.values().have_gone() {
+        let role = unsafe { Held::new(self.consumer, Arc::clone(self.ring()) as _) };
+        if self.ring().values().have_gone() {
             return Err(RoleError::GivenUp);
         }
         // SAFETY: this process holds the role (I2).
-        let mut consumer = unsafe { Consumer::go_on(Arc::clone(&self.ring)) };
+        let mut consumer = unsafe { Consumer::go_on(Arc::clone(self.ring())) };
         consumer.role = Some(role);
         Ok(consumer)
     }
@@ -258,16 +266,14 @@ impl Shared {
         unsafe { self.consumer.as_ref() }
     }
 
-    /// Announces that no more producers will join. The ring closes once the existing ones have gone.
+    /// Lets no more producers join, in any process. The ring closes once the existing ones have gone.
     pub fn close(&self) {
-        // EDGE records-last (release): as when the last producer is dropped.
-        self.ring.control().living.fetch_and(!OPEN, Release);
-        self.ring.values().wake();
+        self.door.close();
     }
 
     /// The length of the longest record, in bytes.
     pub fn longest(&self) -> usize {
-        self.ring.words.longest()
+        self.ring().words.longest()
     }
 }
 

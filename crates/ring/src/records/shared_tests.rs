@@ -2,7 +2,7 @@
 
 use super::RecordError;
 use super::shared::{AttachError, RoleError, Shared, attach, create};
-use crate::{CapacityError, ClaimError};
+use crate::CapacityError;
 use std::ptr::NonNull;
 
 const BYTES: usize = 1024;
@@ -75,24 +75,26 @@ fn sides_come_and_go_until_the_ring_is_closed() {
     let mut consumer = found.consumer().unwrap();
     assert!(matches!(made.consumer(), Err(RoleError::Held { .. })));
     for value in 0..20u8 {
-        made.producer().push_wait(&[value; 9]).unwrap();
+        made.producer().unwrap().push_wait(&[value; 9]).unwrap();
         let record = consumer.read_wait().unwrap();
         assert_eq!(&*record, [value; 9]);
         record.release();
     }
     assert_eq!(consumer.read().err(), Some(RecordError::Empty), "others may come");
-    let mut last = found.producer();
+    let mut last = found.producer().unwrap();
     last.push(b"last").unwrap();
     made.close();
     made.close();
+    assert_eq!([made.producer().err(), found.producer().err()], [Some(RoleError::GivenUp); 2]);
+    last.clone().push(b"a clone's").unwrap();
+    consumer.read().unwrap().release();
     consumer.read().unwrap().release();
     assert_eq!(consumer.read().err(), Some(RecordError::Empty), "one may go on");
     drop(last);
     assert_eq!(consumer.read_wait().err(), Some(RecordError::Closed));
     drop(consumer);
     assert!(matches!(made.take_over_consumer(), Err(RoleError::GivenUp)));
-    (0..8).for_each(|_| made.producer().push(&[]).unwrap_or(()));
-    assert_eq!(made.producer().push(&[]), Err(ClaimError::Closed));
+    assert_eq!(made.producer().err(), Some(RoleError::GivenUp), "nor does a producer come");
 }
 
 #[test]
@@ -121,7 +123,7 @@ fn positions_that_no_side_wrote_do_no_harm() {
             // SAFETY: as above, and no side has been made yet.
             unsafe { field.write(position) };
         }
-        let (mut producer, mut consumer) = (ring.producer(), ring.consumer().unwrap());
+        let (mut producer, mut consumer) = (ring.producer().unwrap(), ring.consumer().unwrap());
         for round in 0..20 {
             let _ = producer.push(&[1; 24][..round]);
             if let Ok(record) = consumer.read() {

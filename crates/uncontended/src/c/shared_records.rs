@@ -114,7 +114,7 @@ unsafe fn attached(made: Result<Shared, AttachError>, records: *mut *mut SharedR
     }
 }
 
-/// Adds a producer, and stores its handle.
+/// Adds a producer, and stores its handle. UNC_STATUS_CLOSED: the ring was closed to new producers.
 ///
 /// # Safety
 /// `records` is an attachment or null, and no other call uses it; `producer` points to memory for a pointer or is null.
@@ -125,11 +125,14 @@ pub unsafe extern "C" fn unc_shared_records_producer(
 ) -> Status {
     // SAFETY: by the contract (I1, I2).
     match unsafe { records.as_ref() } {
-        Some(records) if !producer.is_null() => {
-            // SAFETY: by the contract, memory for a pointer (I1).
-            unsafe { producer.write(RecordProducer::many(records.0.producer())) };
-            Status::Ok
-        }
+        Some(records) if !producer.is_null() => match records.0.producer() {
+            Ok(side) => {
+                // SAFETY: by the contract, memory for a pointer (I1).
+                unsafe { producer.write(RecordProducer::many(side)) };
+                Status::Ok
+            }
+            Err(error) => error.into(),
+        },
         _ => Status::Invalid,
     }
 }
