@@ -8,8 +8,10 @@
 //! # Invariants
 //! I1: the first `taken` bytes of the oldest record have been read; a record whose bytes all have is released before
 //!     the next is looked for.
+//! I2: `taken` is at most `len`, the length of the record that was returned last; both are 0 if there is none.
 
-use super::{Record, RecordError, mpsc, spsc};
+use super::record::payload;
+use super::{RecordError, mpsc, spsc};
 use crate::ClaimError;
 use crate::notifier::Sleeping;
 use std::fmt;
@@ -31,6 +33,8 @@ pub struct Bytes<C> {
     consumer: C,
     /// I1.
     taken: usize,
+    /// I2.
+    len: usize,
 }
 
 impl<C> Bytes<C> {
@@ -66,28 +70,29 @@ macro_rules! streams {
         impl<N: Sleeping> $kind::Consumer<N> {
             /// The records as a stream of bytes.
             pub fn into_bytes(self) -> Bytes<Self> {
-                Bytes { consumer: self, taken: 0 }
+                Bytes { consumer: self, taken: 0, len: 0 }
             }
         }
 
         /// Fails with [`ErrorKind::InvalidData`] if something other than the ring's producers wrote to its memory.
         impl<N: Sleeping> BufRead for Bytes<$kind::Consumer<N>> {
             fn fill_buf(&mut self) -> io::Result<&[u8]> {
-                loop {
+                let place = loop {
                     match self.consumer.read_wait() {
-                        Ok(record) if record.len() > self.taken => break,
+                        Ok(record) if record.place().len > self.taken => break record.place(),
                         Ok(record) => record.release(),
                         Err(RecordError::Closed) => return Ok(&[]),
                         Err(why) => return Err(io::Error::new(ErrorKind::InvalidData, why)),
                     }
-                    self.taken = 0; // I1
-                }
-                let record = self.consumer.read_wait().map(Record::into_slice);
-                Ok(&record.map_err(io::Error::other)?[self.taken..])
+                    (self.taken, self.len) = (0, 0); // I1, I2
+                };
+                self.len = place.len;
+                // SAFETY: it was found just now, and is released by a later call, for which this borrow ends (R2).
+                Ok(unsafe { &payload(&self.consumer, place)[self.taken..] })
             }
 
             fn consume(&mut self, read: usize) {
-                self.taken += read;
+                self.taken = self.taken.saturating_add(read).min(self.len); // I2
             }
         }
 

@@ -1,8 +1,11 @@
 //! Records as a stream of bytes.
 
-use super::{mpsc, spsc};
+use super::{mpsc, shared, spsc};
 use std::io::{BufRead, BufWriter, ErrorKind, Read, Write};
+use std::ptr::NonNull;
+use std::sync::Arc;
 use std::thread;
+use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Longer than the ring, by writes of every length up to more than a record's, and reads of others.
 #[test]
@@ -87,4 +90,58 @@ fn a_write_after_the_consumer_has_gone_fails() {
     let (mut producer, consumer) = spsc::blocking(64).unwrap();
     drop(consumer.into_bytes());
     assert_eq!(producer.write(b"x").unwrap_err().kind(), ErrorKind::BrokenPipe);
+}
+
+/// As `BufReader` does, which takes no more than it has.
+#[test]
+fn no_more_is_consumed_than_was_there() {
+    let (mut producer, consumer) = mpsc::blocking(64).unwrap();
+    producer.push(b"one").unwrap();
+    producer.push(b"two").unwrap();
+    let mut bytes = consumer.into_bytes();
+    bytes.consume(1);
+    assert_eq!(bytes.fill_buf().unwrap(), b"one", "nothing was there");
+    bytes.consume(1);
+    bytes.consume(usize::MAX);
+    bytes.consume(usize::MAX);
+    assert_eq!(bytes.fill_buf().unwrap(), b"two");
+}
+
+/// Memory for a ring that another thread writes to, as another process could.
+#[repr(align(128))]
+struct Memory([AtomicU64; 128]);
+
+/// Another process writes the record's header while the record is read.
+#[test]
+fn a_record_that_becomes_shorter_is_taken_at_one_length() {
+    if cfg!(miri) {
+        uncontended_testkit::skip!("a record that becomes shorter", "Miri finds the race");
+        return;
+    }
+    let memory = Arc::new(Memory([const { AtomicU64::new(0) }; 128]));
+    let theirs = Arc::clone(&memory);
+    let other = thread::spawn(move || {
+        // As long as the test runs.
+        while Arc::strong_count(&theirs) > 1 {
+            let header = &theirs.0[768 / 8];
+            header.store(2 << 32 | 1, Relaxed);
+            header.store(2 << 32 | 8, Relaxed);
+        }
+    });
+    let base = NonNull::from(&memory.0).cast();
+    for _ in 0..20_000 {
+        // SAFETY: the memory outlives the ring, no other ring is in it, and all of it is atomics.
+        let ring = unsafe { shared::create(base, 1024, 64, ()) }.unwrap();
+        ring.producer().unwrap().push(b"12345678").unwrap();
+        ring.close();
+        let mut bytes = ring.consumer().unwrap().into_bytes();
+        let first = bytes.fill_buf().unwrap().len();
+        assert!(first == 8 || first == 1);
+        bytes.consume(4);
+        for _ in 0..4 {
+            assert!(bytes.fill_buf().unwrap().len() <= 7);
+        }
+    }
+    drop(memory);
+    other.join().unwrap();
 }

@@ -37,10 +37,10 @@ impl<'c, C: Reader> Record<'c, C> {
         unsafe { self.consumer.release(self.place) };
     }
 
-    /// The record, which stays.
+    /// Where it is.
     #[cfg(all(feature = "std", not(unc_model)))]
-    pub(super) fn into_slice(self) -> &'c [u8] {
-        payload(self.consumer, self.place)
+    pub(super) fn place(&self) -> Place {
+        self.place
     }
 
     /// Copies the record.
@@ -51,9 +51,12 @@ impl<'c, C: Reader> Record<'c, C> {
     }
 }
 
-/// The bytes of a record that this consumer found last.
+/// The bytes of a record.
+///
+/// # Safety
+/// This consumer found the record last, and does not release it as long as it is borrowed.
 #[cfg(not(unc_model))]
-fn payload<C: Reader>(consumer: &C, place: Place) -> &[u8] {
+pub(super) unsafe fn payload<C: Reader>(consumer: &C, place: Place) -> &[u8] {
     let payload = consumer.words().payload(place.at).as_ptr();
     // SAFETY: these `len` bytes are initialised (R3), and belong to the consumer, which is borrowed, until it releases
     // them (R2).
@@ -66,7 +69,8 @@ impl<C: Reader> core::ops::Deref for Record<'_, C> {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        payload(&*self.consumer, self.place)
+        // SAFETY: this consumer found the record, and releases it no earlier than `self` ends (R2).
+        unsafe { payload(&*self.consumer, self.place) }
     }
 }
 
