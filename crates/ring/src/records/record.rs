@@ -1,13 +1,17 @@
 //! A record that is being read.
 
-use super::header::{Header, words_for};
+use super::header::{Header, WORD, words_for};
 use super::sides::{Place, Reader};
 use super::words::Words;
 use crate::position::Position;
+use alloc::vec::Vec;
 use core::fmt;
 
 /// A record, read in place as a slice of bytes. **A record that is not released is read again, and holds up the
 /// producers.**
+///
+/// The slice must not change while it is borrowed. In memory that processes [share](super::shared), that depends on the
+/// others; [`to_vec`](Record::to_vec) and [`copy_into`](Record::copy_into) do not.
 ///
 /// ```
 /// let (mut producer, mut consumer) = uncontended_ring::records::spsc::ring(64)?;
@@ -43,11 +47,41 @@ impl<'c, C: Reader> Record<'c, C> {
         self.place
     }
 
-    /// Copies the record.
-    #[cfg(unc_model)]
-    pub fn to_vec(&self) -> alloc::vec::Vec<u8> {
+    /// A copy of the record, made by atomic loads. Unlike the slice, it stays as it is if another process breaks the
+    /// rules and writes to the record meanwhile; for [`shared`](super::shared) memory whose other users are not
+    /// trusted.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut copy = Vec::new();
+        self.copy_into(&mut copy);
+        copy
+    }
+
+    /// The same, into a vector that has room from earlier records, in place of what it holds.
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = uncontended_ring::records::mpsc::ring(64)?;
+    /// let mut line = b"an earlier one".to_vec();
+    /// producer.push(b"a line")?;
+    /// let record = consumer.read()?;
+    /// record.copy_into(&mut line);
+    /// record.release();
+    /// assert_eq!(line, b"a line");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn copy_into(&self, copy: &mut Vec<u8>) {
+        copy.clear();
+        copy.reserve(self.place.len.next_multiple_of(WORD));
         // SAFETY: the record belongs to the consumer until it is released (R2).
-        unsafe { self.consumer.words().read(self.place.at, self.place.len) }
+        let words = unsafe { self.consumer.words().read(self.place.at, self.place.len) };
+        words.for_each(|word| copy.extend_from_slice(&word));
+        copy.truncate(self.place.len);
+    }
+
+    /// Its length in bytes, which does not change.
+    #[allow(clippy::len_without_is_empty, reason = "a slice has it")]
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.place.len
     }
 }
 

@@ -14,10 +14,18 @@
 //! of giving room back. No thread sleeps forever because a process died while waking it: taking over the role wakes all
 //! sleepers, and each checks again after [`LONGEST_SHARED_SLEEP`](uncontended_wait::LONGEST_SHARED_SLEEP) in any case.
 //!
-//! Whatever another process writes into the memory, nothing outside it is accessed: positions are masked, after
-//! `attach` this process uses its own copy of the size, and a record that would exceed the end is
-//! [`RecordError::Corrupt`](super::RecordError). That its bytes are the committed ones depends on the other processes
-//! following the same rules.
+//! # Trust
+//! A record and a chunk are borrowed as slices of memory that other processes map, too, and safe code relies on them not
+//! to change meanwhile: another process that writes to a record while it is read can make the reader access memory that
+//! is not its own. So whoever attaches promises that the other processes write to the memory only through this library.
+//!
+//! For other processes that are not trusted, there are the calls that borrow nothing:
+//! [`Record::to_vec`](super::Record::to_vec) and [`copy_into`](super::Record::copy_into), which copy by atomic loads, and
+//! [`push`](super::mpsc::Producer::push). They access nothing outside the memory, whatever another process writes:
+//! positions are masked, after `attach` this process uses its own copy of the size, and a record that would exceed the
+//! end is [`RecordError::Corrupt`](super::RecordError). What they copy may be anything. The slices of records and
+//! chunks, and [`Bytes`](super::Bytes), are not for such memory; neither is a mapping that another process can make
+//! shorter (`ftruncate`; seal a memfd).
 //!
 //! # State
 //! ```text
@@ -93,7 +101,8 @@ pub const fn bytes_for(capacity: usize) -> Result<usize, CapacityError> {
 ///
 /// # Safety
 /// The memory can be read and written until `keep` is dropped. It is not in use as a ring yet, and is never used as
-/// anything else.
+/// anything else: all processes write to it only through this library. If others may break that rule, this process uses
+/// only the calls that borrow nothing ([Trust](self#trust)).
 pub unsafe fn create(
     base: NonNull<u8>,
     bytes: usize,
@@ -134,7 +143,9 @@ pub unsafe fn create(
 /// The memory holds no ring, a ring of another kind or layout, or one that exceeds the memory.
 ///
 /// # Safety
-/// The memory can be read and written until `keep` is dropped, and is used only as a ring.
+/// The memory can be read and written until `keep` is dropped, and is used only as a ring: all processes write to it
+/// only through this library. If others may break that rule, this process uses only the calls that borrow nothing
+/// ([Trust](self#trust)).
 pub unsafe fn attach(
     base: NonNull<u8>,
     bytes: usize,

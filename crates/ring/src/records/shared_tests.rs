@@ -4,6 +4,9 @@ use super::RecordError;
 use super::shared::{AttachError, RoleError, Shared, attach, create};
 use crate::CapacityError;
 use std::ptr::NonNull;
+use std::sync::Arc;
+use std::thread;
+use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
 
 const BYTES: usize = 1024;
 
@@ -134,4 +137,43 @@ fn positions_that_no_side_wrote_do_no_harm() {
             let _ = unsafe { consumer.unblock() };
         }
     }
+}
+
+/// Another process writes to a record while it is read.
+#[test]
+fn a_copy_of_a_record_does_not_change() {
+    if cfg!(miri) {
+        uncontended_testkit::skip!("a copy of a record", "Miri finds the race");
+        return;
+    }
+    let given = Given::new();
+    let base = given.0.cast::<u8>();
+    let ring = make(base, BYTES, 128).unwrap();
+    ring.producer().unwrap().push(&[b'a'; 40]).unwrap();
+    // The last word of the record: "aaaaaaaa", or begun with a character of four bytes that are not there.
+    // SAFETY: within the memory, which outlives the other thread (I1 of `shared`), and atomic for all but the reader.
+    let word = unsafe { AtomicU64::from_ptr(base.as_ptr().wrapping_add(768 + 40).cast()) };
+    let (whole, torn) = (u64::from_ne_bytes([b'a'; 8]), u64::from_ne_bytes(*b"aaaaaaa\xf0"));
+    let end = Arc::new(());
+    let theirs = Arc::downgrade(&end);
+    let mut seen = [false; 2];
+    thread::scope(|threads| {
+        threads.spawn(move || {
+            while theirs.strong_count() > 0 {
+                word.store(torn, Relaxed);
+                word.store(whole, Relaxed);
+            }
+        });
+        // It goes when this closure ends, by a panic, too.
+        let _end = end;
+        let mut consumer = ring.consumer().unwrap();
+        let mut copy = Vec::new();
+        while seen != [true; 2] {
+            consumer.read().unwrap().copy_into(&mut copy);
+            let is_whole = std::str::from_utf8(&copy).is_ok();
+            assert_eq!(copy.len(), 40);
+            assert_eq!(copy.last(), Some(if is_whole { &b'a' } else { &0xf0 }));
+            seen[usize::from(is_whole)] = true;
+        }
+    });
 }

@@ -8,7 +8,7 @@
 //! Under the checker, payloads are stored word by word in the same atomics, so that a stale payload can be mistaken for
 //! a header; and a cell per word lets the checker detect accesses to a range that belongs to the other side.
 
-use super::header::{Header, WORD};
+use super::header::{Header, WORD, words_for};
 use crate::CapacityError;
 use crate::position::Position;
 use crate::slots::MAX_CAPACITY;
@@ -121,6 +121,19 @@ impl Words {
         unsafe { self.base.as_ptr().cast::<u64>().write(word) };
     }
 
+    /// The words of the payload after the header at a position, by atomic loads.
+    ///
+    /// # Safety
+    /// The range belongs to the caller and does not exceed the end of the memory.
+    pub(super) unsafe fn read(&self, at: Position, len: usize) -> impl Iterator<Item = [u8; WORD]> {
+        (1..words_for(len)).map(move |index| {
+            let at = at.plus(index);
+            #[cfg(unc_model)]
+            self.owners[self.index(at)].with(|_| ());
+            self.word(at).load(Ordering::Relaxed).to_ne_bytes()
+        })
+    }
+
     #[inline(always)]
     pub(super) fn store(&self, at: Position, header: Header, order: Ordering) {
         self.word(at).store(header.word(), order);
@@ -207,17 +220,6 @@ impl Words {
             self.own(at);
             self.word(at).store(u64::from_ne_bytes(word), Ordering::Relaxed);
         }
-    }
-
-    pub(super) unsafe fn read(&self, at: Position, len: usize) -> Vec<u8> {
-        let words = (0..len.div_ceil(WORD) as u64).map(|index| {
-            let at = at.plus(1 + index);
-            self.owners[self.index(at)].with(|_| ());
-            self.word(at).load(Ordering::Relaxed).to_ne_bytes()
-        });
-        let mut bytes = words.collect::<Vec<_>>().concat();
-        bytes.truncate(len);
-        bytes
     }
 
     pub(super) unsafe fn clear(&self, at: Position, words: u64) {

@@ -14,9 +14,17 @@
 //! then each checks again after [`LONGEST_SHARED_SLEEP`](uncontended_wait::LONGEST_SHARED_SLEEP). To detect a death
 //! without taking over, wait with a deadline and ask for the holder.
 //!
-//! Whatever another process writes into the memory, nothing outside it is accessed: positions are masked, and after
-//! `attach` this process uses its own copy of the capacity and the offsets. Values are [`Plain`], so any bytes are a
-//! valid value; that they are the bytes that were pushed depends on the other processes following the same rules.
+//! # Trust
+//! A [`Batch`](super::Batch) and a [`Claim`](super::Claim) are borrowed from memory that other processes map, too, and
+//! safe code relies on its values not to change meanwhile. So whoever attaches promises that the other processes write
+//! to the memory only through this library.
+//!
+//! For other processes that are not trusted, there are the calls that copy values in and out before they return:
+//! `push`, `push_slice`, `pop`, `pop_slice`, and the same with `_wait`, `_deadline`, `_timeout` and `_async`. They access
+//! nothing outside the memory, whatever another process writes: positions are masked, and after `attach` this process
+//! uses its own copy of the capacity and the offsets. Values are [`Plain`], so any bytes are a valid value. Batches and
+//! claims are not for such memory; neither is a mapping that another process can make shorter (`ftruncate`; seal a
+//! memfd).
 //!
 //! # State
 //! ```text
@@ -107,7 +115,8 @@ const fn slots_at<T>() -> usize {
 ///
 /// # Safety
 /// The memory can be read and written until `keep` is dropped. It is not in use as a ring yet, and is never used as
-/// anything else.
+/// anything else: all processes write to it only through this library. If others may break that rule, this process uses
+/// only the calls that copy ([Trust](self#trust)).
 pub unsafe fn create<T: Plain>(
     base: NonNull<u8>,
     bytes: usize,
@@ -148,7 +157,9 @@ pub unsafe fn create<T: Plain>(
 /// The memory holds no ring, a ring for another type than `T` or of another layout, or one that exceeds the memory.
 ///
 /// # Safety
-/// The memory can be read and written until `keep` is dropped, and is used only as a ring.
+/// The memory can be read and written until `keep` is dropped, and is used only as a ring: all processes write to it
+/// only through this library. If others may break that rule, this process uses only the calls that copy
+/// ([Trust](self#trust)).
 pub unsafe fn attach<T: Plain>(
     base: NonNull<u8>,
     bytes: usize,

@@ -61,8 +61,9 @@ pub extern "C" fn unc_shared_records_bytes(capacity: usize) -> usize {
 ///
 /// # Safety
 /// `memory` points to `bytes` bytes or is null; they stay mapped until the attachment and all handles made from it are
-/// closed, are not in use as a ring yet, and never used as anything else. `records` points to memory for a pointer or
-/// is null.
+/// closed, are not in use as a ring yet, and never used as anything else: all processes write to them only through this
+/// library. If another one may not, copy a record before you look at it. `records` points to memory for a pointer or is
+/// null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_shared_records_create(
     memory: *mut c_void,
