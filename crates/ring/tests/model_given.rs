@@ -1,4 +1,4 @@
-//! The stamp of a ring in given memory, explored: whoever accepts the memory finds the whole layout.
+//! The stamp of a ring in given memory, explored: a thread that accepts the memory finds the whole layout.
 //!
 //!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-ring --test model_given --target-dir target/model
 #![cfg(unc_model)]
@@ -16,7 +16,7 @@ struct Memory {
     layout: UnsafeCell<u32>,
 }
 
-// SAFETY: the layout is written before the stamp is set and read after it was found, which is what the checker verifies.
+// SAFETY: the layout is written before the stamp is set and read after it was found, as the checker verifies.
 unsafe impl Sync for Memory {}
 
 fn laid_out_and_found() {

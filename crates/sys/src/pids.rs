@@ -9,7 +9,7 @@
 /// sees the processes that `/proc` hides.
 pub fn is_unused(pid: u32) -> bool {
     let Ok(pid) = i32::try_from(pid) else { return true };
-    // Zero is no process; in a call of `kill` it means a group.
+    // In a call of `kill` zero means a group.
     pid == 0 || has_none(pid)
 }
 

@@ -557,8 +557,9 @@ size_t unc_shared_records_bytes(size_t capacity);
 //
 // # Safety
 // `memory` points to `bytes` bytes or is null; they stay mapped until the attachment and all handles made from it are
-// closed, are not in use as a ring yet, and never used as anything else. `records` points to memory for a pointer or
-// is null.
+// closed, are not in use as a ring yet, and never used as anything else: all processes write to them only through this
+// library. If another one may not, copy a record before you look at it. `records` points to memory for a pointer or is
+// null.
 enum unc_status unc_shared_records_create(void *memory,
                                           size_t bytes,
                                           size_t capacity,
@@ -571,7 +572,7 @@ enum unc_status unc_shared_records_create(void *memory,
 // As for `unc_shared_records_create`, except that the memory is in use as a ring.
 enum unc_status unc_shared_records_attach(void *memory, size_t bytes, struct unc_shared_records **records);
 
-// Adds a producer, and stores its handle.
+// Adds a producer, and stores its handle. UNC_STATUS_CLOSED: the ring was closed to new producers.
 //
 // # Safety
 // `records` is an attachment or null, and no other call uses it; `producer` points to memory for a pointer or is null.

@@ -73,7 +73,7 @@ fn fork(act: impl FnOnce()) -> u32 {
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0, "{}", std::io::Error::last_os_error());
     if pid == 0 {
-        // SAFETY: only numbers.
+        // SAFETY: numbers; the call accesses no memory.
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
         let ended = catch_unwind(AssertUnwindSafe(act));
         // SAFETY: ends the child at once, without what the parent has to do at its own end.
@@ -224,6 +224,8 @@ fn hide_other_users() -> bool {
     is_apart
         && mount(null, c"/", libc::MS_REC | libc::MS_PRIVATE, null.cast())
         && mount(c"proc".as_ptr(), c"/proc", 0, options)
-        // SAFETY: only numbers.
-        && unsafe { libc::setgid(65_534) == 0 && libc::setuid(65_534) == 0 }
+        // SAFETY: numbers; the call accesses no memory.
+        && unsafe { libc::setgid(65_534) } == 0
+        // SAFETY: as for the group.
+        && unsafe { libc::setuid(65_534) } == 0
 }

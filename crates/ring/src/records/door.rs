@@ -33,7 +33,7 @@ const OPEN: u64 = 1 << 63;
 pub(super) struct Living(AtomicU64);
 
 impl Living {
-    /// No producers; whoever makes the ring adds the first.
+    /// No producers; the function that makes the ring adds the first.
     pub(super) fn closed() -> Living {
         Living(AtomicU64::new(0).named("living"))
     }

@@ -15,13 +15,14 @@
 //! sleepers, and each checks again after [`LONGEST_SHARED_SLEEP`](uncontended_wait::LONGEST_SHARED_SLEEP) in any case.
 //!
 //! # Trust
-//! A record and a chunk are borrowed as slices of memory that other processes map, too, and safe code relies on them not
-//! to change meanwhile: another process that writes to a record while it is read can make the reader access memory that
-//! is not its own. So whoever attaches promises that the other processes write to the memory only through this library.
+//! A record and a chunk are borrowed as slices of memory that other processes map, too, and safe code relies on them
+//! not to change meanwhile: another process that writes to a record while it is read can make the reader access memory
+//! outside it. So the caller of `create` or `attach` promises that the other processes write to the memory only through
+//! this library.
 //!
 //! For other processes that are not trusted, there are the calls that borrow nothing:
-//! [`Record::to_vec`](super::Record::to_vec) and [`copy_into`](super::Record::copy_into), which copy by atomic loads, and
-//! [`push`](super::mpsc::Producer::push). They access nothing outside the memory, whatever another process writes:
+//! [`Record::to_vec`](super::Record::to_vec) and [`copy_into`](super::Record::copy_into), which copy by atomic loads,
+//! and [`push`](super::mpsc::Producer::push). They access nothing outside the memory, whatever another process writes:
 //! positions are masked, after `attach` this process uses its own copy of the size, and a record that would exceed the
 //! end is [`RecordError::Corrupt`](super::RecordError). What they copy may be anything. The slices of records and
 //! chunks, and [`Bytes`](super::Bytes), are not for such memory; neither is a mapping that another process can make

@@ -16,15 +16,15 @@
 //!
 //! # Trust
 //! A [`Batch`](super::Batch) and a [`Claim`](super::Claim) are borrowed from memory that other processes map, too, and
-//! safe code relies on its values not to change meanwhile. So whoever attaches promises that the other processes write
-//! to the memory only through this library.
+//! safe code relies on its values not to change meanwhile. So the caller of `create` or `attach` promises that the
+//! other processes write to the memory only through this library.
 //!
 //! For other processes that are not trusted, there are the calls that copy values in and out before they return:
-//! `push`, `push_slice`, `pop`, `pop_slice`, and the same with `_wait`, `_deadline`, `_timeout` and `_async`. They access
-//! nothing outside the memory, whatever another process writes: positions are masked, and after `attach` this process
-//! uses its own copy of the capacity and the offsets. Values are [`Plain`], so any bytes are a valid value. Batches and
-//! claims are not for such memory; neither is a mapping that another process can make shorter (`ftruncate`; seal a
-//! memfd).
+//! `push`, `push_slice`, `pop`, `pop_slice`, and the same with `_wait`, `_deadline`, `_timeout` and `_async`. They
+//! access nothing outside the memory, whatever another process writes: positions are masked, and after `attach` this
+//! process uses its own copy of the capacity and the offsets. Values are [`Plain`], so any bytes are a valid value.
+//! Batches and claims are not for such memory; neither is a mapping that another process can make shorter
+//! (`ftruncate`; seal a memfd).
 //!
 //! # State
 //! ```text
