@@ -125,7 +125,7 @@ pub enum ClaimError {
     Full,
     /// The claim is larger than the ring can ever satisfy.
     TooLong {
-        /// The most that can be claimed at once.
+        /// The most that can be claimed at once: values, or bytes of a record.
         most: usize,
     },
     /// No consumer is left.
@@ -137,7 +137,7 @@ impl fmt::Display for ClaimError {
         match self {
             ClaimError::Full => f.write_str("the ring is full"),
             ClaimError::TooLong { most } => {
-                write!(f, "the claim is too long: the ring has room for at most {most}")
+                write!(f, "the claim is too long: at most {most} values, or bytes of a record, fit")
             }
             ClaimError::Closed => f.write_str(CLOSED),
         }

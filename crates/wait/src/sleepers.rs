@@ -53,8 +53,8 @@ const _: () = assert!(1 + CLEAR_AND_COUNT == COUNT, "I6");
 /// - A waiter passes a closure that checks the condition by [`Acquire`] loads. It returns `bool`, and `true` ends the
 ///   wait; or an `Option`, and `Some` ends the wait, which returns what is in it ([`Ready`]). So `Some(false)` ends a
 ///   wait, and `false` does not.
-/// - The waiting thread calls the closure at least once, and more often than it is woken. The closure must not block,
-///   and must not give up after losing a race: `false` and `None` mean that nothing is there.
+/// - The waiting thread calls the closure at least once, and more often than it is woken. It must not block. It
+///   answers `false` or `None` only if there really is nothing; after a lost race, it looks again.
 /// - If a condition holds before a `wake`, its waiters return: no wakeup is lost. There may be any number of
 ///   conditions, publishers and waiters.
 ///
@@ -183,8 +183,9 @@ impl Sleepers {
     }
 
     /// Waits until `ready` returns `true`, or `Some` value, which it then returns. `ready` is called at least once, and
-    /// may be called more often than threads are woken. It must not block, and must not give up after losing a race:
-    /// `false` and `None` mean that nothing is there. `Some(false)` is a value, and ends the wait.
+    /// may be called more often than threads are woken. It must not block, and answers `false`
+    /// or `None` only if there really is nothing; after a lost race, it looks again. `Some(false)` is a value, and ends
+    /// the wait.
     #[cfg_attr(unc_model, track_caller)]
     pub fn sleep_until<R: Ready>(&self, mut ready: impl FnMut() -> R) -> R::Value {
         loop {

@@ -94,8 +94,8 @@ pub const fn bytes_for(capacity: usize) -> Result<usize, CapacityError> {
     }
 }
 
-/// Lays out an empty ring of at least `capacity` bytes in the `bytes` bytes at `base`, and attaches to it. `keep` (the
-/// owner of the mapping, say) is dropped together with the last handle made from the result.
+/// Lays out an empty ring of at least `capacity` bytes in the `bytes` bytes at `base`, and attaches to it. `keep` is
+/// dropped together with the last handle made from the result: pass what unmaps the memory then, or `()`.
 ///
 /// # Errors
 /// The memory is too small or not aligned, or the capacity is impossible.

@@ -107,8 +107,8 @@ const fn slots_at<T>() -> usize {
     size_of::<Memory>().next_multiple_of(align_of::<T>())
 }
 
-/// Lays out an empty ring for at most `capacity` values in the `bytes` bytes at `base`, and attaches to it. `keep` (the
-/// owner of the mapping, say) is dropped together with the last handle made from the result.
+/// Lays out an empty ring for at most `capacity` values in the `bytes` bytes at `base`, and attaches to it. `keep` is
+/// dropped together with the last handle made from the result: pass what unmaps the memory then, or `()`.
 ///
 /// # Errors
 /// The memory is too small or not aligned, or the capacity is impossible.
