@@ -9,7 +9,7 @@ use uncontended_decide::{Failure, Verdict};
 use uncontended_figures::progress::{Line, State};
 
 /// Names in the texts of `decide`, and what `unc` says instead.
-const FLAGS: [(&str, &str); 36] = [
+const FLAGS: [(&str, &str); 37] = [
     ("`Asked::Rate`", "--rate"),
     ("`Commands::lines`", "commands after --, each in quotes"),
     ("`Commands::with_itself`", "--aa"),
@@ -43,6 +43,7 @@ const FLAGS: [(&str, &str); 36] = [
     ("`Source::Counts`", "--counts"),
     ("`Source::Values`", "values with --from"),
     ("`Commands::names`", "--command-name"),
+    ("`Commands::revisions`", "--rev"),
     ("`Comparison::ratio`", "--ratio"),
     ("`Truth::Shift`", "--shift"),
     ("`decide::power`", "unc power --help"),

@@ -2,7 +2,7 @@
 //! command line here.
 //!
 //! - What is asked: [`question`], with [`metric`], [`path`] and [`value`].
-//! - How runs are made: [`runner`], [`around`], [`measure`], [`words`], [`scan`]; or read instead: [`lines`].
+//! - How runs are made: [`runner`], [`around`], [`measure`], [`words`], [`scan`], of [`revisions`]; or read instead: [`lines`].
 //! - How runs become a [`verdict`]: a [`trial`] of [`rates`], of [`pairs`] (by [`ratio`], with [`spread`] and
 //!   [`guard`]) or by [`resampling`] labels.
 //! - A trial with its log ([`record`]), its budget and its [`progress`] line: [`session`].
@@ -28,6 +28,7 @@ pub mod rates;
 pub mod ratio;
 pub mod record;
 pub mod resampling;
+pub mod revisions;
 pub mod runner;
 pub mod scan;
 pub mod session;

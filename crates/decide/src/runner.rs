@@ -57,6 +57,8 @@ pub struct Prepared {
     pub line: String,
     words: Vec<String>,
     shell: bool,
+    /// Where it runs, if not where all do.
+    directory: Option<PathBuf>,
 }
 
 impl Prepared {
@@ -78,14 +80,19 @@ impl Prepared {
         if line.trim().is_empty() || words.is_empty() {
             return Err(Failure::new("a command is empty", "name the program to run"));
         }
-        Ok(Prepared { line: line.to_string(), words, shell: is_shell })
+        Ok(Prepared { line: line.to_string(), words, shell: is_shell, directory: None })
     }
 
     /// A command given as words, which no shell sees. A single word is a command line.
     pub fn from_words(words: &[String], launch: &Launch) -> Result<Prepared, Failure> {
         match words {
             [line] => Prepared::from_line(line, launch),
-            _ => Ok(Prepared { line: words::join(words), words: words.to_vec(), shell: false }),
+            _ => Ok(Prepared {
+                line: words::join(words),
+                words: words.to_vec(),
+                shell: false,
+                directory: None,
+            }),
         }
     }
 }
@@ -96,11 +103,18 @@ impl Prepared {
         &self.words
     }
 
+    /// The same in a directory of its own.
+    #[must_use]
+    pub fn within(self, directory: PathBuf) -> Prepared {
+        Prepared { directory: Some(directory), ..self }
+    }
+
     /// Whether its program cannot be found, which suggests that the line is an argument of the previous command.
     pub fn is_no_program(&self, launch: &Launch) -> bool {
         let Some(program) = self.words.first().filter(|_| !self.shell) else { return false };
         if program.contains('/') {
-            let folder = launch.directory.clone().unwrap_or_default();
+            let own = self.directory.as_ref().or(launch.directory.as_ref());
+            let folder = own.cloned().unwrap_or_default();
             return !folder.join(program).exists();
         }
         let own = launch.environment.iter().rev().find(|(name, _)| name == "PATH");
@@ -224,7 +238,7 @@ impl Runner {
         command.args(&words[1..]).stdin(input).stderr(shown()).process_group(0);
         command.stdout(if keep { Stdio::piped() } else { shown() });
         command.envs(self.launch.environment.iter().map(|(name, value)| (name, value)));
-        if let Some(directory) = &self.launch.directory {
+        if let Some(directory) = prepared.directory.as_ref().or(self.launch.directory.as_ref()) {
             command.current_dir(directory);
         }
         if self.metric.is_max_rss() {
@@ -273,7 +287,7 @@ impl Drop for Runner {
 }
 
 /// A new directory that no other user can enter.
-fn private_folder() -> Result<PathBuf, Failure> {
+pub(crate) fn private_folder() -> Result<PathBuf, Failure> {
     let path = std::env::temp_dir().join(format!("unc-{:016x}", crate::seed(None)));
     std::fs::DirBuilder::new()
         .mode(0o700)

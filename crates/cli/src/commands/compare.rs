@@ -24,6 +24,7 @@ use uncontended_figures::read::whole;
   unc compare --claim better --margin 5% -- './old' './new'
   unc compare --metric max-rss -- 'prog' 'env LD_PRELOAD=liballoc.so prog'
   unc compare --parameter-list threads 1,2,4 -- './prog {threads}'   each against the first
+  unc compare --rev main --rev HEAD --build 'cargo build --release' -- './target/release/prog'
   unc compare --aa -- './prog'                             is this machine fit for comparisons?")]
 pub(crate) struct Flags {
     /// The claim about the candidate [default: no-worse; with --aa, equivalent]
@@ -62,6 +63,13 @@ pub(crate) struct Flags {
     /// Judge pairs of values from a file or pipe (`-`), baseline and candidate on one line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "block", "baseline"])]
     from: Option<PathBuf>,
+    /// Run the command in a worktree of this revision of the git repository (give it at least twice; the first is the
+    /// baseline)
+    #[arg(long, value_name = "REV", conflicts_with_all = ["from", "aa", "stored_baseline", "command_name"])]
+    rev: Vec<String>,
+    /// Build each revision by this command
+    #[arg(long, value_name = "COMMAND", requires = "rev")]
+    build: Option<String>,
     /// The name of a command in what is printed (give it once per command, in their order)
     #[arg(long, short = 'n', value_name = "NAME", conflicts_with_all = ["from", "aa"])]
     command_name: Vec<String>,
@@ -86,7 +94,7 @@ pub(crate) struct Flags {
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys,
     /// and one max-error for the whole file
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_ONE_PROPERTY,
-        conflicts_with_all = ["commands", "from", "aa", "stored_baseline", "claim", "margin", "quantile", "higher_is_better", "block", "baseline", "ignore_failure", "no_tail_guard", "command_name", "parameter_list", "parameter_scan", "seed"])]
+        conflicts_with_all = ["commands", "from", "aa", "stored_baseline", "claim", "margin", "quantile", "higher_is_better", "block", "baseline", "ignore_failure", "no_tail_guard", "rev", "build", "command_name", "parameter_list", "parameter_scan", "seed"])]
     suite: Option<PathBuf>,
     #[command(flatten)]
     stop: StopFlags,
@@ -131,6 +139,8 @@ impl Flags {
                 with_itself: self.aa,
                 stored_baseline: self.stored_baseline.clone(),
                 names: self.command_name.clone(),
+                revisions: self.rev.clone(),
+                build: self.build.clone(),
             }),
         };
         Ok(ComparePlan {

@@ -7,6 +7,7 @@ use crate::measure::{Blocks, Budget};
 use crate::question::{Claim, Compare, Question};
 use crate::ratio::Ratio;
 use crate::record::{self, Outcome};
+use crate::revisions::Revisions;
 use crate::runner::{Launch, Prepared, Runner};
 use crate::scan::{self, Parameter};
 use crate::session::Session;
@@ -70,6 +71,10 @@ pub struct Commands {
     pub with_itself: bool,
     /// The log of an earlier trial whose runs are the baseline.
     pub stored_baseline: Option<PathBuf>,
+    /// Revisions of the git repository, in each of which the only command runs.
+    pub revisions: Vec<String>,
+    /// The command that builds each of them.
+    pub build: Option<String>,
 }
 
 /// The default margin.
@@ -116,6 +121,21 @@ impl Commands {
                     return Err(Failure::new("`Commands::with_itself` takes one command", remedy));
                 }
             }
+        }
+        if let [alone] = self.revisions.as_slice() {
+            return Err(Failure::new(
+                format!("there is nothing to compare revision '{alone}' with"),
+                "give `Commands::revisions` at least two",
+            ));
+        }
+        if !self.revisions.is_empty() {
+            lines = match lines.as_slice() {
+                [line] => vec![line.clone(); self.revisions.len()],
+                _ => {
+                    let remedy = "name one command, which runs in each revision";
+                    return Err(Failure::new("`Commands::revisions` take one command", remedy));
+                }
+            };
         }
         if let Some(path) = &self.stored_baseline {
             lines.insert(0, format!("stored in {}", path.display()));
@@ -184,6 +204,9 @@ impl ComparePlan {
         for key in ["baseline", "aa", "from"] {
             keys.exclude(&["stored-baseline", key])?;
         }
+        for key in ["aa", "from", "stored-baseline", "command-name"] {
+            keys.exclude(&["rev", key])?;
+        }
         let from = keys.text("from")?;
         let commands = Commands {
             with_itself: keys.flag("aa")?,
@@ -196,6 +219,8 @@ impl ComparePlan {
             stored_baseline: keys.text("stored-baseline")?.map(PathBuf::from),
             lines: keys.texts("commands")?,
             names: keys.texts("command-name")?,
+            revisions: keys.texts("rev")?,
+            build: keys.text("build")?,
         };
         let source = from.map_or(Source::Commands(commands), |path| Source::Pairs(path.into()));
         let plan = ComparePlan {
@@ -251,12 +276,17 @@ impl ComparePlan {
         lines.judge(session, |line| pair(line).map(|[a, b]| [(0, a), (1, b)]))
     }
 
-    fn judge_commands(&self, commands: &Commands, told: Told) -> Result<Verdict, Failure> {
+    fn judge_commands(&self, commands: &Commands, mut told: Told) -> Result<Verdict, Failure> {
         let limits = self.limits.of_runs();
         let lines = commands.expanded(self.baseline)?;
         let metric = self.runs.metric()?;
         let unit = metric.dimension().unwrap_or(Dimension::Number);
-        let names = commands.named(&lines)?;
+        // Kept to the end: its worktrees go with it.
+        let revisions = self.check_out(commands)?;
+        let names = match &revisions {
+            Some(revisions) => revisions.names().to_vec(),
+            None => commands.named(&lines)?,
+        };
         let mut compare = self.hypothesis(&metric.name, unit, names.clone());
         if names != lines {
             compare.lines.clone_from(&lines);
@@ -270,20 +300,33 @@ impl ComparePlan {
         let most = stored.as_ref().map_or(most, |values| most.min(values.len() as u64));
         let mut warnings = check_budget(&compare, Some(most))?;
         warnings.extend(metric.floor(0.0));
+        warnings.extend(revisions.as_ref().and_then(Revisions::warning));
         if stored.is_some() {
             warnings.push("the baseline is stored, not interleaved: any change of the machine since then counts as a difference".to_string());
         }
         let launch = self.runs.launch()?;
         let own = usize::from(stored.is_some());
+        let build = commands.build.as_deref();
+        let prepared = |arm: usize, line| {
+            let prepared = Prepared::from_line(line, &launch)?;
+            Ok(match &revisions {
+                Some(revisions) => prepared.within(revisions.directory(arm)),
+                None => prepared,
+            })
+        };
         let commands: Vec<Option<Prepared>> = lines
             .iter()
             .enumerate()
-            .map(|(arm, line)| (arm >= own).then(|| Prepared::from_line(line, &launch)).transpose())
-            .collect::<Result<_, _>>()?;
-        refuse_arguments(&commands, &launch)?;
+            .map(|(arm, line)| (arm >= own).then(|| prepared(arm, line)).transpose())
+            .collect::<Result<_, Failure>>()?;
         let around = self.runs.around(&launch, lines.len() - own)?;
-        let runner = Runner::new(launch, metric, None)?;
+        let runner = Runner::new(launch.clone(), metric, None)?;
         catch_interrupts()?;
+        if let (Some(revisions), Some(line)) = (&revisions, build) {
+            told.progress.say(&format!("Building {}: {line}", revisions.names().join(", ")));
+            revisions.build(line, &launch, &runner)?;
+        }
+        refuse_arguments(&commands, &launch)?;
         let setting = limits.setting(seed(self.seed), None, warnings, told.keep_runs);
         let rng = Rng::new(setting.seed);
         let mut session = Session::open(Question::Compare(compare), setting, told.progress)?;
@@ -308,6 +351,15 @@ impl ComparePlan {
         };
         let budget = Budget { warmup: self.runs.warmup, most, time: limits.max_time };
         blocks.run(stored, budget)
+    }
+}
+
+impl ComparePlan {
+    /// The revisions in which the command runs, if any are named.
+    fn check_out(&self, commands: &Commands) -> Result<Option<Revisions>, Failure> {
+        let directory = self.runs.directory.as_deref().unwrap_or(Path::new("."));
+        let named = Some(&commands.revisions).filter(|revisions| !revisions.is_empty());
+        named.map(|revisions| Revisions::check_out(revisions, directory)).transpose()
     }
 }
 
