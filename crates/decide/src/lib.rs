@@ -2,7 +2,8 @@
 //! command line here.
 //!
 //! - What is asked: [`question`], with [`metric`], [`path`] and [`value`].
-//! - How runs are made: [`runner`], [`around`], [`measure`], [`words`], [`scan`], of [`revisions`]; or read instead: [`lines`].
+//! - How runs are made: [`runner`], [`around`], [`measure`], [`words`], [`scan`], [`revisions`]; or read instead:
+//!   [`lines`].
 //! - How runs become a [`verdict`]: a [`trial`] of [`rates`], of [`pairs`] (by [`ratio`], with [`spread`] and
 //!   [`guard`]) or by [`resampling`] labels.
 //! - A trial with its log ([`record`]), its budget and its [`progress`] line: [`session`].

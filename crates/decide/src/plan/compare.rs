@@ -307,18 +307,15 @@ impl ComparePlan {
         let launch = self.runs.launch()?;
         let own = usize::from(stored.is_some());
         let build = commands.build.as_deref();
-        let prepared = |arm: usize, line| {
-            let prepared = Prepared::from_line(line, &launch)?;
+        let prepared = |arm: usize| {
+            let prepared = Prepared::from_line(&lines[arm], &launch)?;
             Ok(match &revisions {
                 Some(revisions) => prepared.within(revisions.directory(arm)),
                 None => prepared,
             })
         };
-        let commands: Vec<Option<Prepared>> = lines
-            .iter()
-            .enumerate()
-            .map(|(arm, line)| (arm >= own).then(|| prepared(arm, line)).transpose())
-            .collect::<Result<_, Failure>>()?;
+        let each = (0..lines.len()).map(|arm| (arm >= own).then(|| prepared(arm)).transpose());
+        let commands: Vec<Option<Prepared>> = each.collect::<Result<_, Failure>>()?;
         let around = self.runs.around(&launch, lines.len() - own)?;
         let runner = Runner::new(launch.clone(), metric, None)?;
         catch_interrupts()?;
@@ -330,16 +327,7 @@ impl ComparePlan {
         let setting = limits.setting(seed(self.seed), None, warnings, told.keep_runs);
         let rng = Rng::new(setting.seed);
         let mut session = Session::open(Question::Compare(compare), setting, told.progress)?;
-        session.progress.say(&format!(
-            "Commands: {} in random order, {} ({})",
-            lines.len(),
-            if self.block == 1 {
-                "pair by pair".to_string()
-            } else {
-                format!("{} runs of each per block", self.block)
-            },
-            limits.sentence(Some(most))
-        ));
+        session.progress.say(&self.order(lines.len(), &limits.sentence(Some(most))));
         let blocks = Blocks {
             session,
             runner,
@@ -355,6 +343,15 @@ impl ComparePlan {
 }
 
 impl ComparePlan {
+    /// What is run, in which order and within which limits.
+    fn order(&self, commands: usize, limits: &str) -> String {
+        let by = match self.block {
+            1 => "pair by pair".to_string(),
+            runs => format!("{runs} runs of each per block"),
+        };
+        format!("Commands: {commands} in random order, {by} ({limits})")
+    }
+
     /// The revisions in which the command runs, if any are named.
     fn check_out(&self, commands: &Commands) -> Result<Option<Revisions>, Failure> {
         let directory = self.runs.directory.as_deref().unwrap_or(Path::new("."));
