@@ -32,6 +32,9 @@ fn short_flags_mean_what_they_do_there() {
     let scan = ["compare", "--quiet", "-M", "20", "-P", "n", "1", "5", "-D", "2", "--metric"];
     let said = unc(&[&scan[..], &["regex:[0-9]+", "--", "echo {n}"]].concat());
     assert!(said.out.contains("echo 3: no") && said.out.contains("echo 5: no"), "{}", said.out);
+    assert!(said.out.contains("\nno: 2 no ('echo 3', 'echo 5'): is each"), "{}", said.out);
+    let arms = ["echo 1   baseline", "echo 3   no", "echo 5   no"];
+    assert!(arms.iter().all(|arm| said.out.contains(arm)), "{}", said.out);
     let list = ["compare", "--quiet", "-M", "20", "-L", "n", "2,1", "--metric", "regex:[0-9]+"];
     unc(&[&list[..], &["--no-tail-guard", "--", "echo {n}"]].concat()).assert_status(0);
 }

@@ -42,7 +42,17 @@ impl Form for Compare {
         for pairs in pairs() {
             rows.push((&pairs.candidate, pairs.values?.candidate));
         }
-        Some(values::table(&rows, Dimension::of_unit(&self.unit).unwrap_or(Dimension::Number)))
+        let arm = |finding: &Finding| {
+            let effect = finding.pairs().map_or_else(String::new, |pairs| shown(&pairs.effect));
+            [finding.verdict.name().to_owned(), effect]
+        };
+        let arms = (findings.len() > 1).then(|| {
+            let baseline = ["baseline".to_owned(), String::new()];
+            let arms = std::iter::once(baseline).chain(findings.iter().map(arm)).collect();
+            (self.effect_name(), arms)
+        });
+        let dimension = Dimension::of_unit(&self.unit).unwrap_or(Dimension::Number);
+        Some(values::table(&rows, arms, dimension))
     }
 
     fn columns(&self) -> Vec<Column> {

@@ -17,6 +17,7 @@ use uncontended_decide::question::Question;
 use uncontended_decide::record::{Run, Stop};
 use uncontended_decide::verdict::{Answer, Finding, Verdict};
 use uncontended_figures::table::{Column, Paint, Table};
+use uncontended_figures::text::fit;
 use uncontended_figures::{at_most_percent, given_percent, share, whole};
 
 /// What a kind of question shows of its verdict.
@@ -119,7 +120,7 @@ pub fn sentences(verdict: &Verdict) -> String {
     let finding = &verdict.finding;
     match several {
         true => {
-            let _ = writeln!(text, "{}: {}", finding.verdict.name(), verdict.question);
+            let _ = writeln!(text, "{}: {}", headline(verdict), verdict.question);
         }
         false => {
             let _ = writeln!(text, "{}", sentence(verdict, finding));
@@ -137,6 +138,25 @@ pub fn sentences(verdict: &Verdict) -> String {
     }
     text
 }
+
+/// The answer about all candidates, and what it is for which of them: "no: 1 yes ('./b'), 1 no ('./c')".
+fn headline(verdict: &Verdict) -> String {
+    let answers = [Answer::Yes, Answer::No, Answer::Undecided, Answer::Error];
+    let settled = answers.into_iter().filter_map(|answer| {
+        let of = verdict.comparisons.iter().filter(|finding| finding.verdict == answer);
+        let names: Vec<String> = of
+            .filter_map(|finding| finding.pairs())
+            .map(|pairs| format!("'{}'", fit(&pairs.candidate, MOST_OF_NAME)))
+            .collect();
+        let count = names.len();
+        (count > 0).then(|| format!("{count} {} ({})", answer.name(), names.join(", ")))
+    });
+    let settled: Vec<String> = settled.collect();
+    format!("{}: {}", verdict.finding.verdict.name(), settled.join(", "))
+}
+
+/// Width of a candidate's name in the headline.
+const MOST_OF_NAME: usize = 30;
 
 /// The finding, or one for each candidate.
 fn findings(verdict: &Verdict) -> &[Finding] {

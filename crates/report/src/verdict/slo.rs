@@ -67,7 +67,7 @@ impl Form for Slo {
 
     fn values(&self, findings: &[Finding]) -> Option<Table> {
         let spread = findings.iter().find_map(|finding| finding.rate()?.values)?;
-        Some(values::table(&[(self.command.as_deref()?, spread)], self.dimension()))
+        Some(values::table(&[(self.command.as_deref()?, spread)], None, self.dimension()))
     }
 
     fn columns(&self) -> Vec<Column> {

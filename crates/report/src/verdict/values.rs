@@ -23,19 +23,34 @@ const FIGURES: [(&str, u8); 10] = [
     ("runs", 0),
 ];
 
-/// The commands, one a row.
-pub(super) fn table(commands: &[(&str, Spread)], dimension: Dimension) -> Table {
+/// The ratio of a candidate and the answer about it, in a table of several.
+pub(super) type Arm = [String; 2];
+
+/// The commands, one a row; of several candidates with the ratio and the answer of each.
+pub(super) fn table(
+    commands: &[(&str, Spread)],
+    arms: Option<(String, Vec<Arm>)>,
+    dimension: Dimension,
+) -> Table {
     let figures = FIGURES.map(|(title, order)| Column::figure(title).goes(order));
+    let (effect, arms) = arms.unwrap_or_default();
+    let answered = if arms.is_empty() {
+        Vec::new()
+    } else {
+        vec![Column::word("verdict"), Column::titled(effect)]
+    };
     let name = Column::elastic("command").least(NAME_COLUMNS);
-    let mut table = Table::new(std::iter::once(name).chain(figures).collect());
+    let mut table = Table::new(std::iter::once(name).chain(answered).chain(figures).collect());
     let names: Vec<&str> = commands.iter().map(|(name, _)| *name).collect();
+    let mut arms = arms.into_iter();
     for (name, (_, spread)) in labels(&names).into_iter().zip(commands) {
         let figures = figures_of(spread, dimension).map(|figure| match figure {
             Some((value, dimension)) => measured(value, dimension),
             None => String::new(),
         });
         let runs = whole(spread.runs);
-        table.row(std::iter::once(name).chain(figures).chain([runs]));
+        let arm = arms.next().into_iter().flatten();
+        table.row(std::iter::once(name).chain(arm).chain(figures).chain([runs]));
     }
     for title in ["user", "system"] {
         if commands.iter().all(|(_, spread)| spread.cpu.is_none()) {
