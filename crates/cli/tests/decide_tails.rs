@@ -250,7 +250,7 @@ fn percentiles_are_compared() {
     let values = stream(&mut rng, 1.0, 0.3, 4.0);
     let (status, json, err) = compare(&["--quantile", "p90"], &values);
     assert_eq!((status, json["decided_by"].as_str()), (1, Some("quantile-ratio")), "{err}");
-    assert!(err.contains("it is worse by more than 2 %; ratio of p90 "), "{err}");
+    assert!(err.contains("no: 'column 2' is worse by more than 2 %; ratio of p90 "), "{err}");
     assert!(json["effect"]["low"].as_f64().unwrap() > 1.02, "{json}");
     assert!(
         json["question"].as_str().unwrap().contains("by the ratio of p90 of the value"),

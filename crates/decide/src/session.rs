@@ -149,7 +149,10 @@ impl Session {
         }
         let mut verdict = trial::verdict(self.trial.as_ref(), &self.head, stop);
         debug_assert!(self.runs.as_ref().is_none_or(|runs| self.is_repeated_by(runs)), "S2");
-        self.write_with(LogFile::take_place)?;
+        // A trial that failed has no verdict to replace an earlier log's.
+        if stop != Stop::Failed {
+            self.write_with(LogFile::take_place)?;
+        }
         let name = verdict.finding.verdict.name().to_string();
         self.write(&Line::End { stop, verdict: name, resamples: None })?;
         verdict.log = self.log.map(|log| log.path.display().to_string());

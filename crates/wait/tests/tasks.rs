@@ -302,6 +302,7 @@ fn tasks_and_threads_take_turns() {
 /// A future that was leaked stays listed, but neither where its sleepers move to nor where they were does it take a
 /// wakeup from others.
 #[test]
+#[cfg_attr(miri, ignore = "it leaks on purpose")]
 fn a_leaked_future_of_sleepers_that_moved_takes_no_wakeup() {
     let ((old_waker, old), (waker, woken)) = (counting(), counting());
     let mut place = Some(Sleepers::new());
@@ -372,6 +373,7 @@ impl Wake for Throws {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "it leaks on purpose")]
 fn what_wakers_panic_with_may_panic_too() {
     let (sleepers, (waker, woken)) = (Sleepers::new(), counting());
     let throws = Waker::from(Arc::new(Throws));
