@@ -52,7 +52,8 @@ impl Living {
     /// Adds a producer if the door is open, and says whether it was.
     #[cfg(feature = "std")]
     pub(super) fn join(&self) -> bool {
-        let one_more = |living: u64| (living & OPEN != 0).then_some(living + 1);
+        // Another process may have written any number.
+        let one_more = |living: u64| living.checked_add(1).filter(|_| living & OPEN != 0);
         self.0.fetch_update(Relaxed, Relaxed, one_more).is_ok()
     }
 
@@ -109,5 +110,17 @@ impl<N: Notifier> Door<N> {
         self.0.control().living.close();
         // The consumer may wait for the end.
         self.0.values().notify();
+    }
+}
+
+#[cfg(all(test, feature = "std", not(unc_model)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_door_with_any_number_in_its_word_lets_in_or_refuses() {
+        let joins = |word| Living(AtomicU64::new(word).named("living")).join();
+        assert!(joins(OPEN) && joins(OPEN + 7));
+        assert!(!joins(0) && !joins(OPEN - 1) && !joins(u64::MAX));
     }
 }
