@@ -47,10 +47,8 @@ impl Forms {
             ("--markdown", self.markdown.as_deref()),
             ("--html", self.html.as_deref()),
         ];
-        let export = |export: &Export| (export.flag, Some(export.path.clone()));
-        let exports: Vec<_> = self.exports.iter().map(export).collect();
-        let exports: Vec<Named<'_>> =
-            exports.iter().map(|(flag, path)| (*flag, path.as_deref())).collect();
+        let exports = self.exports.iter().map(|export| (export.flag, Some(export.path.as_path())));
+        let exports: Vec<Named<'_>> = exports.collect();
         files::distinct(&[&written, exports.as_slice(), logs].concat(), read)
     }
 

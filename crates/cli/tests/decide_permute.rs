@@ -229,6 +229,15 @@ fn a_pilot_plans_a_comparison() {
     assert!(of_values["question"].as_str().unwrap().contains("vary as in 30 pairs"));
     // The trial stopped early; its log has the pairs that were made.
     assert!(of_log["no"].as_f64().unwrap() > 0.99, "{of_log}");
+    // A pipe is read once.
+    let (pipe, fed) = (folder.file("pipe"), lines.clone());
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let feeds = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::write(pipe, fed).unwrap()
+    });
+    assert!(plan(&["--from", &pipe])["question"].as_str().unwrap().contains("as in 30 pairs"));
+    feeds.join().unwrap();
     let equal = plan(&["--from", &values, "--ratio", "1"]);
     assert!(equal["no"].as_f64().unwrap() < 0.01, "{equal}");
     let refused =

@@ -33,7 +33,8 @@ pub fn costs(path: &Path) -> Result<Vec<f64>, Failure> {
         let cost = |ratio: f64| if compare.higher_is_better { ratio.recip() } else { ratio };
         ratios.into_iter().map(cost).collect()
     } else {
-        let lines = Lines::open(path, "two values per line: baseline, candidate")?;
+        let form = "two values per line: baseline, candidate";
+        let lines = Lines::of(path.display().to_string(), Box::new(file), form);
         lines.read_all(|line| pair(line).map(|[a, b]| b / a))?
     };
     match costs.iter().find(|cost| !(**cost > 0.0 && cost.is_finite())) {
