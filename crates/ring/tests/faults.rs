@@ -14,16 +14,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use uncontended_atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use uncontended_ring::broadcast::Plan;
+use uncontended_ring::lossy::{self, ObserveError};
+use uncontended_ring::notifier::Joint;
 use uncontended_ring::{Closed, lanes, mpsc, records, spsc};
 use uncontended_sys::{affinity, filter, membarrier};
-use uncontended_testkit::repetitions;
+use uncontended_testkit::{block_on, hand_offs, repetitions};
 
 /// Disturbs the calling thread. Each participating thread calls it first.
 type Disturb = fn();
 /// Hands `count` values over through a small ring and checks them.
 type Pipeline = fn(u64, Disturb);
 
-const PIPELINES: [(&str, Pipeline); 8] = [
+const PIPELINES: [(&str, Pipeline); 11] = [
     ("spsc", by_spsc),
     ("mpsc", by_mpsc),
     ("lanes", by_lanes),
@@ -32,6 +34,9 @@ const PIPELINES: [(&str, Pipeline); 8] = [
     ("group", by_group),
     ("records, one producer", by_records),
     ("records, many producers", by_many_records),
+    ("lossy", by_lossy),
+    ("tasks", by_tasks),
+    ("a joint", by_a_joint),
 ];
 
 fn by_spsc(count: u64, disturb: Disturb) {
@@ -108,29 +113,32 @@ fn by_lanes(count: u64, disturb: Disturb) {
 
 fn by_lanes_to_a_group(count: u64, disturb: Disturb) {
     let (first, consumer) = lanes::group::blocking(2, 2).unwrap();
+    let each = count / 2;
     let seen = thread::scope(|threads| {
         for (mine, mut producer) in [first.try_clone().unwrap(), first].into_iter().enumerate() {
             threads.spawn(move || {
                 disturb();
-                (0..count / 2).for_each(|value| producer.push_wait((mine, value)).unwrap());
+                (1..=each).for_each(|value| producer.push_wait((mine, value)).unwrap());
             });
         }
         let consumers = [consumer.clone(), consumer].map(|consumer| {
             threads.spawn(move || {
                 disturb();
-                consumer.into_iter().collect::<Vec<Numbered>>()
+                let (mut sums, mut last) = ([(0, 0); 2], [0; 2]);
+                for (from, value) in consumer {
+                    assert!(value > last[from], "of one producer, in its order");
+                    last[from] = value;
+                    sums[from] = (sums[from].0 + 1, sums[from].1 + value);
+                }
+                sums
             })
         });
         consumers.map(|consumer| consumer.join().unwrap())
     });
     for mine in 0..2 {
-        for seen in &seen {
-            assert!(seen.iter().filter(|of| of.0 == mine).is_sorted());
-        }
+        let (here, there) = (seen[0][mine], seen[1][mine]);
+        assert_eq!((here.0 + there.0, here.1 + there.1), (each, each * (each + 1) / 2));
     }
-    let mut all = seen.concat();
-    all.sort_unstable();
-    assert!(all.into_iter().eq((0..2).flat_map(|mine| (0..count / 2).map(move |n| (mine, n)))));
 }
 
 fn by_broadcast(count: u64, disturb: Disturb) {
@@ -231,9 +239,87 @@ fn by_many_records(count: u64, disturb: Disturb) {
     });
 }
 
+/// An observer sees each value or is told that it missed it.
+fn by_lossy(count: u64, disturb: Disturb) {
+    let (mut producer, mut observer) = lossy::blocking(4).unwrap();
+    thread::scope(|threads| {
+        threads.spawn(move || {
+            disturb();
+            (0..count).for_each(|value| producer.push(value));
+        });
+        threads.spawn(move || {
+            disturb();
+            let mut next = 0;
+            loop {
+                match observer.read_wait() {
+                    Ok(value) => assert_eq!(value, next),
+                    Err(ObserveError::Lost(missed)) => next += missed - 1,
+                    Err(error) => break assert_eq!(error, ObserveError::Closed),
+                }
+                next += 1;
+            }
+            assert_eq!(next, count);
+        });
+    });
+}
+
+fn by_tasks(count: u64, disturb: Disturb) {
+    let (mut producer, mut consumer) = spsc::blocking(1).unwrap();
+    thread::scope(|threads| {
+        threads.spawn(move || {
+            disturb();
+            block_on(async move {
+                for value in 0..count {
+                    producer.push_async(Box::new(value)).await.unwrap();
+                }
+            });
+        });
+        threads.spawn(move || {
+            disturb();
+            block_on(async move {
+                for value in 0..count {
+                    assert_eq!(consumer.pop_async().await.as_deref(), Some(&value));
+                }
+                assert_eq!(consumer.pop_async().await, None);
+            });
+        });
+    });
+}
+
+/// One thread waits for two rings at once.
+fn by_a_joint(count: u64, disturb: Disturb) {
+    let (joint, each) = (Joint::new(), count / 2);
+    let rings = [(); 2].map(|()| spsc::blocking_at(2, &joint).unwrap());
+    thread::scope(|threads| {
+        let consumers = rings.map(|(mut producer, consumer)| {
+            threads.spawn(move || {
+                disturb();
+                (0..each).for_each(|value| producer.push_wait(value).unwrap());
+            });
+            consumer
+        });
+        let joint = &joint;
+        threads.spawn(move || {
+            disturb();
+            let mut sides = consumers.map(|consumer| (consumer, 0));
+            while sides.iter().any(|(_, next)| *next < each) {
+                joint.sleep_until(|| {
+                    let before = sides.each_ref().map(|(_, next)| *next);
+                    for (consumer, next) in &mut sides {
+                        while let Ok(value) = consumer.pop() {
+                            assert_eq!(value, *next);
+                            *next += 1;
+                        }
+                    }
+                    sides.each_ref().map(|(_, next)| *next) != before
+                });
+            }
+        });
+    });
+}
+
 /// Runs this many hand-offs through each ring in turn.
-fn all(hand_offs: u64, disturb: Disturb) {
-    let count = hand_offs / PIPELINES.len() as u64;
+fn all(count: u64, disturb: Disturb) {
     for (name, pipeline) in PIPELINES {
         let begun = std::time::Instant::now();
         pipeline(count, disturb);
@@ -268,7 +354,7 @@ fn to_one_cpu() {
 #[test]
 fn all_on_one_cpu() {
     let _alone = alone();
-    all(repetitions("hand-offs", 12_000, 10_000_000), to_one_cpu);
+    all(hand_offs("hand-offs of each ring", 1_500), to_one_cpu);
 }
 
 /// 64 threads that push, and one that pops, take turns on one CPU.
@@ -297,7 +383,7 @@ fn in_a_real_time_class_on_one_cpu() {
         );
         return;
     }
-    all(repetitions("hand-offs", 12_000, 10_000_000), || {
+    all(hand_offs("hand-offs of each ring", 1_500), || {
         to_one_cpu();
         assert!(to_real_time());
     });
@@ -347,10 +433,10 @@ fn hit_by_signals_that_interrupt_every_call() {
                 }
             });
             let hand_offs = threads.spawn(|| {
-                all(repetitions("hand-offs", 12_000, 10_000_000), get_signals);
+                all(hand_offs("hand-offs of each ring", 1_500), get_signals);
                 // On a busy machine all threads may have ended before the first signal.
                 while sent.load(Relaxed) == 0 {
-                    all(120, get_signals);
+                    all(16, get_signals);
                 }
             });
             let ended = hand_offs.join();
@@ -369,7 +455,7 @@ fn without_membarrier() {
             uncontended_testkit::skip!("without_membarrier", "no filters here: {error}");
             return;
         }
-        all(repetitions("hand-offs", 1_800, 100_000), || {});
+        all(repetitions("hand-offs of each ring", 200, 10_000), || {});
     });
 }
 

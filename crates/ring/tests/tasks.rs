@@ -14,30 +14,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use uncontended_ring::broadcast::Plan;
 use uncontended_ring::lanes::{self, group};
 use uncontended_ring::{ClaimError, Closed, lossy, mpsc, records, spsc};
-use uncontended_wait::{Parker, Unparker};
+use uncontended_testkit::block_on;
 
 const COUNT: u64 = if cfg!(miri) { 20 } else { 2_000 };
-
-struct Unpark(Mutex<Unparker>);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.lock().unwrap().unpark();
-    }
-}
-
-/// Polls until the future is ready, and parks in between.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let mut parker = Parker::new();
-    let waker = Waker::from(Arc::new(Unpark(Mutex::new(parker.unparker()))));
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => parker.park(),
-        }
-    }
-}
 
 /// Polls once.
 fn poll<T>(future: Pin<&mut impl Future<Output = T>>) -> Poll<T> {

@@ -9,11 +9,13 @@ mod folder;
 mod golden;
 pub mod programs;
 mod skip;
+mod tasks;
 
-pub use depth::{all_of, is_full, repetitions};
+pub use depth::{all_of, hand_offs, is_full, repetitions};
 pub use folder::Folder;
 pub use golden::golden;
 pub use skip::skip;
+pub use tasks::block_on;
 pub use uncontended_model::random::Random;
 
 use std::fmt::Display;

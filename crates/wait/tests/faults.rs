@@ -14,8 +14,7 @@ use uncontended_wait::event_count::{EventCount, SingleProducer, TwoWords};
 use uncontended_wait::{Parker, Sleepers, many};
 
 fn hand_offs() -> u64 {
-    let asked = std::env::var("UNC_HAND_OFFS").ok().and_then(|number| number.parse().ok());
-    asked.unwrap_or_else(|| uncontended_testkit::repetitions("hand-offs", 20_000, 10_000_000))
+    uncontended_testkit::hand_offs("hand-offs", 20_000)
 }
 
 /// Two threads take turns with sleepers; `each` prepares either thread.

@@ -169,6 +169,13 @@ fn is_polled_again(shared: &Shared) -> bool {
 /// A child that was forked has no thread that polls tasks again, though its parent had one.
 #[test]
 fn a_task_in_a_forked_child_is_polled_again() {
+    if std::env::var_os("UNC_EMULATED").is_some() {
+        uncontended_testkit::skip!(
+            "a task in a forked child is polled again",
+            "qemu aborts a child that was forked by a thread and starts one itself"
+        );
+        return;
+    }
     let shared = share();
     assert!(is_polled_again(shared));
     // The thread lives.

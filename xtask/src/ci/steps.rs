@@ -132,7 +132,7 @@ fn disturbed(root: &Path) -> Result<Vec<Step>, String> {
         step(
             "rings disturbed",
             8,
-            "UNC_DEPTH=tenth cargo test --release -p uncontended-ring --test faults -- --test-threads=1",
+            "UNC_HAND_OFFS=100000 cargo test --release -p uncontended-ring --test faults -- --test-threads=1",
         ),
     ];
     for (package, test) in test_files(root, "cfg(unc_pause)")? {
@@ -247,6 +247,7 @@ fn other_processors() -> Vec<Step> {
     const CARGO: &str = r#"
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"
+export UNC_EMULATED=1
 emulated() { cargo "$1" --target aarch64-unknown-linux-gnu "${@:2}"; }
 "#;
     let libraries: String =
