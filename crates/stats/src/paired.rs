@@ -4,6 +4,8 @@
 //! Only the ratio B/A of each pair is used, and only the order of the ratios. With a chance of at least `1 - max_error`
 //! the interval contains the median of the ratios at all times simultaneously, so every claim derived from it may be
 //! examined after each pair, and all claims at once. *Better* is lower: for a metric where higher is better, give A/B.
+//! It is the intersection of the intervals of all looks (of those since the median of the ratios seen was last outside
+//! of it): what was refuted once stays so.
 //! # What is assumed
 //! The pairs are independent, or at least each ratio is equally likely to be above or below the median given the
 //! earlier ones. Drift that both arms share leaves the ratio alone. Nothing is assumed about the distribution of the
@@ -106,7 +108,9 @@ impl Paired {
         }
         self.ratios.push(ratio)?;
         let (low, high) = self.ratios.interval();
-        self.interval = (low.max(0.0), high);
+        let all = (low.max(0.0).max(self.interval.0), high.min(self.interval.1));
+        let has_estimate = self.estimate().is_some_and(|ratio| (all.0..=all.1).contains(&ratio));
+        self.interval = if has_estimate { all } else { (low.max(0.0), high) };
         Ok(())
     }
 
@@ -122,7 +126,7 @@ impl Paired {
         self.ratios.estimate()
     }
 
-    /// The interval of the median ratio, valid at all times simultaneously.
+    /// The interval of the median ratio, valid at all times simultaneously. It contains the estimate.
     #[must_use]
     pub fn interval(&self) -> (f64, f64) {
         self.interval
@@ -157,7 +161,8 @@ impl Paired {
         }
     }
 
-    /// The log of the e-processes that the median is below, and above, `ratio`; each decides at [`Paired::needed`].
+    /// The log of the e-processes that the median is below, and above, `ratio`, at this look; each decides when it first
+    /// reaches [`Paired::needed`].
     #[must_use]
     pub fn log_evidence(&self, ratio: f64) -> (f64, f64) {
         let sorted = self.ratios.sorted();

@@ -89,16 +89,16 @@ fn a_real_difference_is_found_in_its_direction_through_drift_and_tails() {
 fn equals_are_equivalent_and_the_evidence_agrees_with_the_interval() {
     let mut paired = Paired::new(margin(0.05), error(0.01));
     let mut rng = Rng::new(2);
+    const EDGES: [f64; 5] = [0.97, 0.995, 1.0, 1.005, 1.03];
+    let mut were = [(false, false); EDGES.len()];
     for _ in 0..300 {
         paired.push(0.99 + 0.02 * rng.unit()).unwrap();
         let ((low, high), needed) = (paired.interval(), paired.needed());
-        for edge in [0.97, 0.995, 1.0, 1.005, 1.03] {
+        for (edge, (was_below, was_above)) in EDGES.into_iter().zip(&mut were) {
             let (below, above) = paired.log_evidence(edge);
-            assert_eq!(
-                (below >= needed, above >= needed),
-                (high < edge, low > edge),
-                "{edge}: {low} {high}"
-            );
+            (*was_below, *was_above) =
+                (*was_below || below >= needed, *was_above || above >= needed);
+            assert_eq!((*was_below, *was_above), (high < edge, low > edge), "{edge}: {low} {high}");
         }
     }
     assert_eq!(
@@ -112,6 +112,23 @@ fn equals_are_equivalent_and_the_evidence_agrees_with_the_interval() {
     assert_eq!(paired.verdict(Claim::Different), Verdict::No);
     let (low, high) = paired.interval();
     assert!(low <= paired.estimate().unwrap() && paired.estimate().unwrap() <= high);
+}
+
+/// The looks of a trial intersect: an end that was certain once stays so, unless the estimate leaves the interval.
+#[test]
+fn what_was_refuted_once_stays_refuted_while_the_estimate_agrees() {
+    let mut paired = Paired::new(margin(0.05), error(0.01));
+    (0..40).for_each(|i| paired.push(if i % 2 == 0 { 0.99 } else { 1.01 }).unwrap());
+    let (low, high) = paired.interval();
+    assert_eq!((low, high), (0.99, 1.01));
+    // Half of the ratios spread out: looked at for the first time now, they would say less.
+    let spread: Vec<f64> = (0..30).map(|i| if i % 2 == 0 { 0.9 } else { 1.1 }).collect();
+    spread.iter().for_each(|&ratio| paired.push(ratio).unwrap());
+    assert_eq!((paired.interval(), paired.relation()), ((low, high), Relation::Equivalent));
+    // The median moves: what was seen before no longer counts.
+    (0..200).for_each(|_| paired.push(1.5).unwrap());
+    let (low, high) = paired.interval();
+    assert!((low..=high).contains(&paired.estimate().unwrap()) && low > 1.01, "{low} {high}");
 }
 
 #[test]
