@@ -183,8 +183,14 @@ pub(crate) fn write_failure(
     json: Option<&Path>,
 ) -> Result<(), Failure> {
     let Some(path) = json else { return Ok(()) };
+    let mut error = failure_json(failure)?;
+    error["schema"] = schema.into();
+    files::write(path, format!("{error:#}\n"))
+}
+
+/// A failure as JSON, with the verdict and the runs of what was measured before it.
+pub(crate) fn failure_json(failure: &Failure) -> Result<serde_json::Value, Failure> {
     let mut error = serde_json::json!({
-        "schema": schema,
         "verdict": Answer::Error.name(),
         "error": failure.cause,
         "remedy": failure.remedy,
@@ -197,5 +203,5 @@ pub(crate) fn write_failure(
         }
         error["so_far"] = told(&so_far)?;
     }
-    files::write(path, format!("{error:#}\n"))
+    Ok(error)
 }

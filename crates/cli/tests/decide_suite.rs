@@ -224,6 +224,34 @@ fn a_step_of_github_actions_is_told() {
     assert!(elsewhere.err.contains("GITHUB_STEP_SUMMARY is not set"), "{}", elsewhere.err);
 }
 
+/// A run that fails costs a suite only what it would have said later.
+#[test]
+fn a_failed_run_in_a_suite_leaves_what_was_known() {
+    let folder = Folder::new();
+    let count = folder.file("count");
+    std::fs::write(&count, "").unwrap();
+    // It fails the sixth time.
+    let failing = format!(r#"n=$(wc -c < {count}); printf x >> {count}; echo 3; [ "$n" -lt 5 ]"#);
+    let text = format!(
+        "[[compare]]\nname = 'breaks'\nseed = '3'\nmetric = 'regex:[0-9]+'\n\
+         commands = ['echo 3', \"\"\"{failing}\"\"\"]\n\
+         [[slo]]\nname = 'stays'\nrate = '98%'\ncounts = '4000/4000'\n"
+    );
+    let json = folder.file("json");
+    let said = suite(&folder, &text, &["--quiet", "--json", &json]);
+    assert_eq!(said.status, 2, "{}", said.err);
+    assert!(said.out.contains("So far, undecided"), "{}", said.out);
+    let told: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
+    let (breaks, stays) = (&told["properties"][0], &told["properties"][1]);
+    assert_eq!(
+        (&breaks["verdict"], &breaks["so_far"]["n"]),
+        (&"error".into(), &5.into()),
+        "{told}"
+    );
+    assert_eq!(stays["verdict"], "yes");
+}
+
 /// The script of the composite action, run as GitHub runs it.
 #[test]
 fn the_action_passes_and_fails_as_it_is_told() {

@@ -159,7 +159,10 @@ impl Outcome {
 pub(crate) fn said(verdict: &Result<Verdict, Failure>, say: impl Fn(&Verdict) -> String) -> String {
     match verdict {
         Ok(verdict) => say(verdict),
-        Err(failure) => format!("error\n{}", told(failure)),
+        Err(failure) => {
+            let so_far = failure.so_far.as_ref().map(|verdict| format!("So far, {}", say(verdict)));
+            format!("error\n{}{}", told(failure), so_far.unwrap_or_default())
+        }
     }
 }
 
@@ -174,12 +177,9 @@ fn write(mut outcome: Outcome, forms: &Forms) -> Result<(), Failure> {
     forms.tell_github(outcome.worst, &outcome.sentence(), || outcome.markdown())?;
     let Some(path) = &forms.json else { return Ok(()) };
     let entry = |(name, verdict): &mut Judged| {
-        let told = verdict.as_mut().map_err(|failure| (&failure.cause, &failure.remedy));
-        let mut entry = match told {
+        let mut entry = match verdict {
             Ok(verdict) => deliver::json(verdict)?,
-            Err((cause, remedy)) => {
-                json!({ "verdict": Answer::Error.name(), "error": cause, "remedy": remedy })
-            }
+            Err(failure) => deliver::failure_json(failure)?,
         };
         entry["name"] = name.clone().into();
         Ok(entry)
