@@ -239,13 +239,19 @@ fn by_many_records(count: u64, disturb: Disturb) {
     });
 }
 
-/// An observer sees each value or is told that it missed it.
+/// An observer sees each value, or learns how many it missed.
 fn by_lossy(count: u64, disturb: Disturb) {
     let (mut producer, mut observer) = lossy::blocking(4).unwrap();
     thread::scope(|threads| {
         threads.spawn(move || {
             disturb();
-            (0..count).for_each(|value| producer.push(value));
+            for value in 0..count {
+                producer.push(value);
+                // It waits for no one: without a pause it would be done before the observer looks.
+                if value % 8 == 0 {
+                    thread::yield_now();
+                }
+            }
         });
         threads.spawn(move || {
             disturb();

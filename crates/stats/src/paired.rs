@@ -5,7 +5,7 @@
 //! the interval contains the median of the ratios at all times simultaneously, so every claim derived from it may be
 //! examined after each pair, and all claims at once. *Better* is lower: for a metric where higher is better, give A/B.
 //! It is the intersection of the intervals of all looks (of those since the median of the ratios seen was last outside
-//! of it): what was refuted once stays so.
+//! it): what was refuted once stays so.
 //! # What is assumed
 //! The pairs are independent, or at least each ratio is equally likely to be above or below the median given the
 //! earlier ones. Drift that both arms share leaves the ratio alone. Nothing is assumed about the distribution of the
@@ -161,8 +161,8 @@ impl Paired {
         }
     }
 
-    /// The log of the e-processes that the median is below, and above, `ratio`, at this look; each decides when it first
-    /// reaches [`Paired::needed`].
+    /// The log of the e-processes that the median is below, and above, `ratio`, at this look. Each decides once it has
+    /// reached [`Paired::needed`].
     #[must_use]
     pub fn log_evidence(&self, ratio: f64) -> (f64, f64) {
         let sorted = self.ratios.sorted();

@@ -59,7 +59,7 @@ pub fn repetitions(test: &str, short: u64, full: u64) -> u64 {
 /// The hand-offs of a test under faults: `UNC_HAND_OFFS` if it is set, else `short` or ten million.
 ///
 /// # Panics
-/// Panics if the variable is no number.
+/// Panics if the variable is not a number.
 pub fn hand_offs(test: &str, short: u64) -> u64 {
     let Ok(asked) = std::env::var("UNC_HAND_OFFS") else {
         return repetitions(test, short, 10_000_000);
