@@ -98,6 +98,8 @@ fn the_question_is_in_the_log_before_any_run() {
     let head: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     assert_eq!(head["head"]["schema"], "uncontended.verdict-log/1");
     assert_eq!(head["head"]["hypothesis"]["bound"]["threshold"], 3.6e12);
+    let machine = &head["head"]["machine"];
+    assert!(machine["kernel"].is_string() && machine["cpus"].as_u64() >= Some(1), "{machine}");
     // The copy made by the last preparation lacks the last run and the end.
     let cut = std::fs::read_to_string(&copy).unwrap();
     assert!(text.starts_with(&cut));

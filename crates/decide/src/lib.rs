@@ -6,13 +6,15 @@
 //!   [`lines`].
 //! - How runs become a [`verdict`]: a [`trial`] of [`rates`], of [`pairs`] (by [`ratio`], with [`spread`] and
 //!   [`guard`]) or by [`resampling`] labels.
-//! - A trial with its log ([`record`]), its budget and its [`progress`] line: [`session`].
+//! - A trial with its log ([`record`], which has the machine's [`fingerprint`]), its budget and its [`progress`] line:
+//!   [`session`].
 //! - How many runs it will take: [`power`], also from a [`pilot`].
 //! - All of this from flags or from TOML: [`plan`], [`suite`].
 #![forbid(unsafe_code)]
 
 pub mod around;
 mod failure;
+pub mod fingerprint;
 pub mod guard;
 pub mod lines;
 mod logfile;

@@ -8,6 +8,7 @@
 //! `crates/cli/tests/decide_verdict.rs`, `fuzz/fuzz_targets/verdict_log.rs`.
 
 use crate::Failure;
+use crate::fingerprint::Fingerprint;
 use crate::question::Question;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
@@ -29,6 +30,9 @@ pub struct Head {
     pub seed: String,
     /// Warnings that apply whatever the data say.
     pub warnings: Vec<String>,
+    /// The machine that wrote the log, when it began; none in older logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Fingerprint>,
 }
 
 /// One run.
@@ -160,7 +164,7 @@ impl Stop {
 #[serde(rename_all = "kebab-case")]
 pub enum Line {
     /// The first.
-    Head(Head),
+    Head(Box<Head>),
     /// One for each run.
     Run(Run),
     /// The last, with the verdict that was given.
@@ -221,7 +225,7 @@ pub fn read(source: impl BufRead) -> Result<Log, String> {
         };
         match (line, &mut log) {
             (Line::Head(head), None) if head.schema == SCHEMA => {
-                log = Some(Log { head, runs: Vec::new(), end: None, resamples: None });
+                log = Some(Log { head: *head, runs: Vec::new(), end: None, resamples: None });
             }
             (Line::Head(head), None) => {
                 return Err(bad(format!("its schema is {}, not {SCHEMA}", head.schema)));

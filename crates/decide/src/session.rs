@@ -11,6 +11,7 @@
 //! S2: the runs alone, pushed into a fresh trial, give the same findings.
 
 use crate::Failure;
+use crate::fingerprint::Fingerprint;
 use crate::logfile::LogFile;
 use crate::progress::Progress;
 use crate::question::Question;
@@ -64,7 +65,8 @@ impl Session {
     ) -> Result<Session, Failure> {
         let trial = hypothesis.asked().trial(None)?;
         let (seed, warnings) = (setting.seed.to_string(), setting.warnings);
-        let head = Head { schema: SCHEMA.to_string(), hypothesis, seed, warnings };
+        let machine = setting.log.map(|_| Fingerprint::here());
+        let head = Head { schema: SCHEMA.to_string(), hypothesis, seed, warnings, machine };
         let log = match setting.log {
             Some(path) => {
                 record::check_path(path)?;
@@ -90,7 +92,7 @@ impl Session {
             started: Instant::now(),
             progress,
         };
-        session.write(&Line::Head(session.head.clone()))?;
+        session.write(&Line::Head(Box::new(session.head.clone())))?;
         Ok(session)
     }
 

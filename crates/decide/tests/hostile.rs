@@ -1,6 +1,7 @@
 //! Randomly damaged logs: a verdict or an error, never a panic. The in-tree form of the fuzzer
 //! `fuzz/fuzz_targets/verdict_log.rs`.
 
+use uncontended_decide::fingerprint::Fingerprint;
 use uncontended_decide::guard::Guard;
 use uncontended_decide::question::{Bursts, Claim, Compare, Decider, Permute, Question, Slo};
 use uncontended_decide::record::{self, Head, Line, Outcome, Run, SCHEMA, Stop, Usage};
@@ -60,9 +61,10 @@ fn text(hypothesis: &Question, rng: &mut Rng) -> Vec<u8> {
         hypothesis: hypothesis.clone(),
         seed: "1".to_string(),
         warnings: Vec::new(),
+        machine: rng.chance(0.5).then(Fingerprint::here),
     };
     let commands = head.hypothesis.asked().trial(None).map_or(1, |trial| trial.active().len());
-    record::write(&mut out, &Line::Head(head)).unwrap();
+    record::write(&mut out, &Line::Head(Box::new(head))).unwrap();
     for _ in 0..rng.below(40) {
         let outcome = [Outcome::Ok, Outcome::Failed(1), Outcome::Failed(139), Outcome::TimedOut]
             [rng.below(4) as usize];

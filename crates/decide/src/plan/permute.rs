@@ -1,6 +1,7 @@
 //! Do two sets of values differ by more than chance?
 
 use super::{Files, Keys, Plan, Told};
+use crate::fingerprint::Fingerprint;
 use crate::lines::{Lines, unless_several};
 use crate::logfile::LogFile;
 use crate::question::{Permute, Question};
@@ -84,8 +85,9 @@ impl Plan for PermutePlan {
             hypothesis: Question::Permute(permute.clone()),
             seed: permute.seed.clone(),
             warnings: Vec::new(),
+            machine: self.log.as_ref().map(|_| Fingerprint::here()),
         };
-        let mut log = self.open_log(&Line::Head(head.clone()))?;
+        let mut log = self.open_log(&Line::Head(Box::new(head.clone())))?;
         catch_interrupts()?;
         let trial = ResampleTrial::new(&permute, self.max_time, |judge| {
             let counts = judge.counts();
