@@ -6,9 +6,11 @@ use libfuzzer_sys::fuzz_target;
 use uncontended_decide::record::{self, Stop};
 use uncontended_decide::{Question, trial};
 
-const HEADS: [&str; 2] = [
+const HEADS: [&str; 4] = [
     r#"{"head":{"schema":"uncontended.verdict-log/1","hypothesis":{"kind":"slo","metric":"wall","unit":"ns","bound":{"side":"at-most","threshold":5.0},"rate":0.9,"or_below":null,"max_error":0.01,"method":"one-sided"},"seed":"1","warnings":[]}}"#,
     r#"{"head":{"schema":"uncontended.verdict-log/1","hypothesis":{"kind":"compare","metric":"wall","unit":"ns","claim":"no-worse","margin":0.02,"higher_is_better":false,"max_error":0.01,"block":1,"commands":["a","b","c"],"baseline":0,"ignore_failure":true},"seed":"1","warnings":[]}}"#,
+    r#"{"head":{"schema":"uncontended.verdict-log/1","hypothesis":{"kind":"compare","metric":"wall","unit":"ns","claim":"no-worse","margin":0.02,"higher_is_better":false,"max_error":0.01,"block":1,"commands":["a","b"],"baseline":0,"ignore_failure":true,"sessions":{"trusted":false,"control":"c"}},"seed":"1","warnings":[],"machine":{"cpus":2}}}"#,
+    r#"{"head":{"schema":"uncontended.verdict-log/1","hypothesis":{"kind":"record","metric":"wall","unit":"ns","command":"a","control":"c","ignore_failure":true},"seed":"1","warnings":[]}}"#,
 ];
 
 fn judge(bytes: &[u8]) {

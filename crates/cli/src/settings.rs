@@ -9,11 +9,13 @@ use uncontended_decide::{Failure, Verdict};
 use uncontended_figures::progress::{Line, State};
 
 /// Names in the texts of `decide`, and what `unc` says instead.
-const FLAGS: [(&str, &str); 37] = [
+const FLAGS: [(&str, &str); 41] = [
     ("`Asked::Rate`", "--rate"),
+    ("`Candidate::Log`", "--candidate"),
     ("`Commands::lines`", "commands after --, each in quotes"),
     ("`Commands::with_itself`", "--aa"),
     ("`ComparePlan::baseline`", "--baseline"),
+    ("`ComparePlan::block`", "--block"),
     ("`ComparePlan::ignore_failure`", "--ignore-failure"),
     ("`ComparePlan::margin`", "--margin"),
     ("`ComparePlan::quantile`", "--quantile"),
@@ -27,6 +29,7 @@ const FLAGS: [(&str, &str); 37] = [
     ("`PermutePlan::max_error`", "--max-error"),
     ("`PermutePlan::max_runs`", "--max-runs"),
     ("`PermutePlan::or_below`", "--or-below"),
+    ("`RecordPlan::control`", "--control"),
     ("`Runs::conclude`", "--conclude"),
     ("`Runs::directory`", "--dir"),
     ("`Runs::input`", "--input"),
@@ -41,6 +44,7 @@ const FLAGS: [(&str, &str); 37] = [
     ("`SloPlan::or_below`", "--or-below"),
     ("`Source::Command`", "a command after --"),
     ("`Source::Counts`", "--counts"),
+    ("`Source::trusted`", "--trust-sessions"),
     ("`Source::Values`", "values with --from"),
     ("`Commands::names`", "--command-name"),
     ("`Commands::revisions`", "--rev"),

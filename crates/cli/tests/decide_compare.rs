@@ -248,54 +248,47 @@ fn commands_that_begin_alike_differ_in_the_table() {
     assert_eq!(names, ["… old", "… new"], "{out}");
 }
 
+/// The log of another question has runs, too, under the old name of the flag.
 #[test]
-fn a_stored_baseline_is_warned_about() {
+fn the_runs_of_another_trial_are_a_baseline() {
     let folder = Folder::new();
     let log = folder.file("log");
-    let base = [
-        "slo",
-        "--metric",
-        "regex:.+",
-        "--at-least",
-        "0",
-        "--rate",
-        "70%",
-        "--log",
-        &log,
-        "--",
-        "echo 3",
-    ];
-    assert_eq!(unc(&base).status, 0);
-    let against = |line: &str| {
-        unc(&[
-            "compare",
-            "--metric",
-            "regex:.+",
-            "--stored-baseline",
-            &log,
-            "--no-tail-guard",
-            "--json",
-            "-",
-            "--",
-            line,
-        ])
+    let metric = ["--metric", "regex:.+"];
+    let slo = ["slo", "--at-least", "0", "--rate", "70%", "--log", &log];
+    assert_eq!(unc(&[&slo[..], &metric, &["--", "echo 3"]].concat()).status, 0);
+    let against = |flags: &[&str], line: &str| {
+        let compare = ["compare", "--stored-baseline", &log, "--json", "-"];
+        unc(&[&compare[..], &metric, flags, &["--", line]].concat())
     };
-    let said = against("echo 3");
-    assert_eq!(said.status, 0, "{}", said.err);
-    assert!(said.json()["warnings"][0].as_str().unwrap().contains("not interleaved"));
-    assert_eq!(against("echo 4").status, 1);
+    let said = against(&[], "echo 3");
+    assert_eq!(said.status, 3, "{}", said.err);
+    assert_eq!(said.json()["sessions"]["told"], "yes");
+    assert_eq!(against(&["--trust-sessions"], "echo 3").status, 0);
+    assert_eq!(against(&["--trust-sessions"], "echo 4").status, 1);
     // Fewer stored runs than any verdict needs are like having no budget.
     let text = std::fs::read_to_string(&log).unwrap();
     let short = folder.file("short");
-    std::fs::write(
-        &short,
-        text.lines().take(6).map(|line| format!("{line}\n")).collect::<String>(),
-    )
-    .unwrap();
-    unc(&["compare", "--metric", "regex:.+", "--stored-baseline", &short, "--", "echo 3"])
-        .assert_refused("5 runs of each command cannot decide this: it takes at least 14");
-    unc(&["compare", "--stored-baseline", &log, "--", "true"])
-        .assert_refused("its values are in 1, not in ns");
+    let few: String = text.lines().take(6).map(|line| format!("{line}\n")).collect();
+    std::fs::write(&short, few).unwrap();
+    let refused =
+        unc(&[&["compare", "--baseline", &short][..], &metric, &["--", "echo 3"]].concat());
+    refused.assert_refused("5 runs in");
+    // Those of a comparison's baseline, too.
+    let pairs = ["compare", "--no-tail-guard", "--log", &short];
+    assert_eq!(unc(&[&pairs[..], &metric, &["--", "echo 3", "echo 3"]].concat()).status, 0);
+    let said = unc(&[
+        &["compare", "--trust-sessions", "--max-error", "5%", "--baseline", &short][..],
+        &metric,
+        &["--", "echo 9"],
+    ]
+    .concat());
+    assert_eq!(
+        (said.status, said.out.contains("against 14")),
+        (1, true),
+        "{} {}",
+        said.out,
+        said.err
+    );
 }
 
 #[test]

@@ -125,9 +125,9 @@ fn no_file_serves_two_properties() {
             "'input' of 'second' and the log of 'slo 1' both name",
         ),
         (
-            format!("{kept}[[compare]]\ncommands = 'true'\nstored-baseline = '{file}'\n"),
+            format!("{kept}[[compare]]\ncommands = 'true'\nbaseline = '{file}'\n"),
             &[],
-            "'stored-baseline' of 'compare 2' and the log of 'slo 1' both name",
+            "'baseline' of 'compare 2' and the log of 'slo 1' both name",
         ),
         (
             format!("{kept}[[permute]]\nvalues = ['x', '{file}']\n"),

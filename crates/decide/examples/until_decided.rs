@@ -37,6 +37,7 @@ fn main() -> Result<(), Failure> {
         ignore_failure: false,
         quantile: None,
         guard: Guard::new(true, false),
+        sessions: None,
     });
     let setting = Setting { most_runs: Some(4000), ..Setting::default() };
     let mut session = Session::open(question, setting, Box::new(Silent))?;

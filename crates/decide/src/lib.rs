@@ -5,7 +5,7 @@
 //! - How runs are made: [`runner`], [`around`], [`measure`], [`words`], [`scan`], [`revisions`]; or read instead:
 //!   [`lines`].
 //! - How runs become a [`verdict`]: a [`trial`] of [`rates`], of [`pairs`] (by [`ratio`], with [`spread`] and
-//!   [`guard`]) or by [`resampling`] labels.
+//!   [`guard`]), of two [`sessions`] or by [`resampling`] labels. Without a question: a [`recording`].
 //! - A trial with its log ([`record`], which has the machine's [`fingerprint`]), its budget and its [`progress`] line:
 //!   [`session`].
 //! - How many runs it will take: [`power`], also from a [`pilot`].
@@ -30,11 +30,13 @@ pub mod question;
 pub mod rates;
 pub mod ratio;
 pub mod record;
+pub mod recording;
 pub mod resampling;
 pub mod revisions;
 pub mod runner;
 pub mod scan;
 pub mod session;
+pub mod sessions;
 pub mod spread;
 pub mod suite;
 pub mod trial;

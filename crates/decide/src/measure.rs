@@ -13,7 +13,6 @@ use crate::runner::{Prepared, Runner};
 use crate::session::Session;
 use crate::verdict::Verdict;
 use std::time::Duration;
-use std::vec::IntoIter;
 use uncontended_stats::Rng;
 
 /// How much to run.
@@ -120,7 +119,7 @@ pub struct Blocks {
     pub runner: Runner,
     /// The commands around the runs.
     pub around: Around,
-    /// The commands; none for a stored baseline.
+    /// The commands, by number; none for those whose runs were recorded.
     pub commands: Vec<Option<Prepared>>,
     /// Determines the order.
     pub rng: Rng,
@@ -134,7 +133,7 @@ impl Blocks {
     /// One run; none if the user interrupted it.
     fn measure(&mut self, arm: usize) -> Result<Option<Run>, Failure> {
         let Some(command) = &self.commands[arm] else { return Ok(None) };
-        // A stored baseline has no command of its own to prepare for.
+        // A recorded command has none of its own to prepare for.
         let number = self.commands[..arm].iter().flatten().count();
         let prepared = self.around.prepare(&self.runner, number);
         let run = prepared.and_then(|()| self.runner.measure(command));
@@ -162,25 +161,17 @@ impl Blocks {
         Ok(Some(run))
     }
 
-    /// Makes blocks until the session is settled. An arm without a command takes the stored values.
+    /// Makes blocks until the session is settled.
     ///
     /// # Errors
     /// If a command cannot be run, does not show the metric, or fails where that is not ignored.
-    pub fn run(
-        mut self,
-        mut stored: Option<IntoIter<f64>>,
-        budget: Budget,
-    ) -> Result<Verdict, Failure> {
+    pub fn run(mut self, budget: Budget) -> Result<Verdict, Failure> {
         self.runner.limit(budget.time);
-        let stop = self.run_until_settled(&mut stored, budget);
+        let stop = self.run_until_settled(budget);
         clean_up(stop, self.session, &mut self.runner, &self.around)
     }
 
-    fn run_until_settled(
-        &mut self,
-        stored: &mut Option<IntoIter<f64>>,
-        budget: Budget,
-    ) -> Result<Stop, Failure> {
+    fn run_until_settled(&mut self, budget: Budget) -> Result<Stop, Failure> {
         self.around.set_up(&self.runner)?;
         self.session.show();
         for _ in 0..budget.warmup {
@@ -193,7 +184,7 @@ impl Blocks {
             if self.block.saturating_mul(block) > budget.most {
                 break;
             }
-            if let Some(stop) = self.one_block(stored)? {
+            if let Some(stop) = self.one_block()? {
                 return Ok(stop);
             }
         }
@@ -208,24 +199,17 @@ impl Blocks {
     }
 
     /// One block in random order; returns why, if it could not be completed.
-    fn one_block(&mut self, stored: &mut Option<IntoIter<f64>>) -> Result<Option<Stop>, Failure> {
+    fn one_block(&mut self) -> Result<Option<Stop>, Failure> {
         let mut order: Vec<usize> = Vec::new();
         for arm in self.session.trial().active() {
             order.extend((0..self.block).map(|_| arm));
         }
         self.rng.shuffle(&mut order);
         for arm in order {
-            let run = match (&self.commands[arm], &mut *stored) {
-                (None, Some(values)) => {
-                    let Some(value) = values.next() else { return Ok(Some(Stop::EndOfInput)) };
-                    Run { stored: true, ..Run::of(arm, value) }
-                }
-                _ => match self.measure(arm)? {
-                    Some(run) => run,
-                    None => return Ok(Some(Stop::Interrupted)),
-                },
-            };
-            self.session.push(run)?;
+            match self.measure(arm)? {
+                Some(run) => self.session.push(run)?,
+                None => return Ok(Some(Stop::Interrupted)),
+            }
         }
         Ok(None)
     }

@@ -174,6 +174,7 @@ impl PairTrial {
             tails: self.tails(candidate),
             values: None,
             lost_pairs: self.compare.ignore_failure.then_some(candidate.lost),
+            sessions: None,
         };
         Finding {
             verdict: self.verdict(candidate),
@@ -226,17 +227,8 @@ impl PairTrial {
 
     /// The median of the ratios, candidate over baseline, with its confidence sequence.
     pub fn effect(&self, candidate: &Candidate) -> Effect {
-        let finite = |ratio: f64| Some(ratio).filter(|ratio| ratio.is_finite());
-        let (low, high) = candidate.ratio.interval();
-        let ratio = candidate.ratio.estimate();
-        if self.compare.higher_is_better {
-            return Effect {
-                ratio: ratio.map(f64::recip).and_then(finite),
-                low: high.recip(),
-                high: finite(low.recip()),
-            };
-        }
-        Effect { ratio: ratio.and_then(finite), low, high: finite(high) }
+        let (estimate, interval) = (candidate.ratio.estimate(), candidate.ratio.interval());
+        effect_of(estimate, interval, self.compare.higher_is_better)
     }
 }
 
@@ -251,10 +243,7 @@ impl Trial for PairTrial {
     fn push(&mut self, run: &Run) -> Result<(), Failure> {
         trial::check(run, self.block.len())?;
         let value = run.value.filter(|_| !self.is_lost(run.outcome));
-        if let Some(value) = value.filter(|&value| value < 0.0) {
-            let cause = format!("the value {value} is below zero, so it has no ratio");
-            return Err(Failure::new(cause, "compare a metric that is at least 0"));
-        }
+        cost_of_run(value, self.compare.higher_is_better)?;
         self.block[run.arm].push(value);
         self.values[run.arm].push(value, run.usage.as_ref());
         let (runs, failed) = &mut self.failed[run.arm];
@@ -389,7 +378,7 @@ impl Trial for PairTrial {
                     whole(seen.baseline)
                 ));
             }
-            if let Some(z) = serial_z(&candidate.costs).filter(|z| z.abs() > SUSPICIOUS) {
+            if let Some(z) = neighbours_resemble(&candidate.costs) {
                 found.push(format!(
                     "the ratios of '{}' depend on the previous ones (serial z = {}): the runs are not independent, so the stated error does not hold",
                     self.compare.commands[arm],
@@ -469,8 +458,25 @@ fn invalid(error: stats::Invalid) -> Failure {
     Failure::new(error.to_string(), "compare a metric that is at least 0")
 }
 
+/// A ratio of costs with its interval, as the ratio of the values.
+pub(crate) fn effect_of(
+    ratio: Option<f64>,
+    (low, high): (f64, f64),
+    higher_is_better: bool,
+) -> Effect {
+    let finite = |ratio: f64| Some(ratio).filter(|ratio| ratio.is_finite());
+    if higher_is_better {
+        return Effect {
+            ratio: ratio.map(f64::recip).and_then(finite),
+            low: high.recip(),
+            high: finite(low.recip()),
+        };
+    }
+    Effect { ratio: ratio.and_then(finite), low, high: finite(high) }
+}
+
 /// The other end of the band.
-fn mirror(threshold: f64, (least, most): (f64, f64)) -> f64 {
+pub(crate) fn mirror(threshold: f64, (least, most): (f64, f64)) -> f64 {
     if threshold == least { most } else { least }
 }
 
@@ -493,6 +499,18 @@ fn single_cost(value: Option<f64>, higher_is_better: bool) -> f64 {
     }
 }
 
+/// The same, of a value that may be wrong.
+///
+/// # Errors
+/// If it is negative.
+pub(crate) fn cost_of_run(value: Option<f64>, higher_is_better: bool) -> Result<f64, Failure> {
+    if let Some(value) = value.filter(|&value| value < 0.0) {
+        let cause = format!("the value {value} is below zero, so it has no ratio");
+        return Err(Failure::new(cause, "compare a metric that is at least 0"));
+    }
+    Ok(single_cost(value, higher_is_better))
+}
+
 /// Candidate over baseline, as a cost; none if neither has a value. Two zeros are equal.
 fn cost(
     candidate: Option<f64>,
@@ -507,6 +525,11 @@ fn cost(
         (Some(b), Some(a)) => stats::paired::ratio(b, a),
     };
     ratio.map(Some).map_err(invalid)
+}
+
+/// [`serial_z`], if it is suspicious.
+pub(crate) fn neighbours_resemble(values: &[f64]) -> Option<f64> {
+    serial_z(values).filter(|z| z.abs() > SUSPICIOUS)
 }
 
 /// Standard deviations by which neighbours are on the same side of the median more often than by chance.

@@ -8,7 +8,9 @@ use crate::Failure;
 use crate::guard::Guard;
 use crate::pairs::PairTrial;
 use crate::rates::RateTrial;
+use crate::recording::Recording;
 use crate::resampling::ResampleTrial;
+use crate::sessions::{Sessions, SessionsTrial};
 use crate::trial::Trial;
 use crate::verdict::Answer;
 use serde::{Deserialize, Serialize};
@@ -26,6 +28,8 @@ pub enum Question {
     Compare(Compare),
     /// Do two sets of values differ by more than chance?
     Permute(Permute),
+    /// None: runs are only kept.
+    Record(Recording),
 }
 
 /// What every kind of question provides.
@@ -38,9 +42,6 @@ pub trait Asked {
 
     /// Base unit of the values.
     fn unit(&self) -> &str;
-
-    /// The command whose runs another question may use as its baseline; none if there are no runs.
-    fn baseline(&self) -> Option<usize>;
 
     /// A trial without any runs yet. A permutation test runs at once: `resamples` times, or to the end of its budget.
     ///
@@ -57,18 +58,20 @@ impl Question {
         slo: fn(&'a Slo) -> T,
         compare: fn(&'a Compare) -> T,
         permute: fn(&'a Permute) -> T,
+        record: fn(&'a Recording) -> T,
     ) -> T {
         match self {
             Question::Slo(question) => slo(question),
             Question::Compare(question) => compare(question),
             Question::Permute(question) => permute(question),
+            Question::Record(question) => record(question),
         }
     }
 
     /// The common interface of all kinds.
     #[must_use]
     pub fn asked(&self) -> &dyn Asked {
-        self.each(|slo| slo, |compare| compare, |permute| permute)
+        self.each(|slo| slo, |compare| compare, |permute| permute, |record| record)
     }
 }
 
@@ -81,9 +84,6 @@ impl Asked for Slo {
     }
     fn unit(&self) -> &str {
         &self.unit
-    }
-    fn baseline(&self) -> Option<usize> {
-        Some(0)
     }
     fn trial(&self, _: Option<u64>) -> Result<Box<dyn Trial>, Failure> {
         Ok(Box::new(RateTrial::new(self)?))
@@ -100,11 +100,11 @@ impl Asked for Compare {
     fn unit(&self) -> &str {
         &self.unit
     }
-    fn baseline(&self) -> Option<usize> {
-        Some(self.baseline)
-    }
     fn trial(&self, _: Option<u64>) -> Result<Box<dyn Trial>, Failure> {
-        Ok(Box::new(PairTrial::new(self)?))
+        Ok(match &self.sessions {
+            Some(sessions) => Box::new(SessionsTrial::new(self, sessions)?),
+            None => Box::new(PairTrial::new(self)?),
+        })
     }
 }
 
@@ -117,9 +117,6 @@ impl Asked for Permute {
     }
     fn unit(&self) -> &str {
         &self.unit
-    }
-    fn baseline(&self) -> Option<usize> {
-        None
     }
     fn trial(&self, resamples: Option<u64>) -> Result<Box<dyn Trial>, Failure> {
         Ok(Box::new(ResampleTrial::again(self, resamples)?))
@@ -374,6 +371,9 @@ pub struct Compare {
     /// What is asked in addition to the median; none in logs from before there was a guard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Guard>,
+    /// How sessions are compared, if the runs were not interleaved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<Sessions>,
 }
 
 /// How a candidate's error bound is spent.
@@ -412,6 +412,7 @@ impl Compare {
     /// The compared quantity, in words.
     pub fn effect_name(&self) -> String {
         match self.quantile {
+            None if self.sessions.is_some() => "ratio of medians".to_string(),
             None => "median ratio".to_string(),
             Some(rate) => format!("ratio of {}", percentile(rate)),
         }

@@ -171,6 +171,8 @@ pub enum About {
     Pairs(OfPairs),
     /// A p-value.
     Resampling(OfResampling),
+    /// Nothing: runs that are kept.
+    Recording(OfRecording),
 }
 
 /// What a finding about a rate adds.
@@ -207,6 +209,39 @@ pub struct OfPairs {
     /// Pairs lost on both sides, if runs may be lost. They are not among `n`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_pairs: Option<u64>,
+    /// What is known of sessions that were not interleaved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<Box<OfSessions>>,
+}
+
+/// What a finding about two sessions adds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct OfSessions {
+    /// What the runs say about the claim, whether the candidate or the machine is the reason.
+    pub told: Answer,
+    /// Whether the machine is taken to be equally fast in both.
+    pub trusted: bool,
+    /// Runs of the baseline.
+    pub baseline_runs: u64,
+    /// The ratio as measured, before the control's is taken out of it.
+    pub measured: Effect,
+    /// The ratio of the control in the candidate's session to that in the baseline's, if it was run in both.
+    pub control: Option<Effect>,
+}
+
+impl OfSessions {
+    /// Whether what the runs say is about the candidate, as the machine's change is known, or taken to be none.
+    #[must_use]
+    pub fn is_explained(&self) -> bool {
+        self.trusted || self.control.is_some()
+    }
+}
+
+/// What runs without a question show.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OfRecording {
+    /// A summary of each command's values: of the one that is kept, and of its control.
+    pub values: Vec<Spread>,
 }
 
 /// What a finding about a p-value adds.
@@ -248,6 +283,12 @@ impl Finding {
     #[must_use]
     pub fn pairs(&self) -> Option<&OfPairs> {
         if let About::Pairs(pairs) = &self.about { Some(pairs) } else { None }
+    }
+
+    /// What kept runs show, if there was no question.
+    #[must_use]
+    pub fn recording(&self) -> Option<&OfRecording> {
+        if let About::Recording(kept) = &self.about { Some(kept) } else { None }
     }
 
     /// What a finding about a p-value adds, if this is one.

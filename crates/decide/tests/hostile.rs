@@ -5,6 +5,8 @@ use uncontended_decide::fingerprint::Fingerprint;
 use uncontended_decide::guard::Guard;
 use uncontended_decide::question::{Bursts, Claim, Compare, Decider, Permute, Question, Slo};
 use uncontended_decide::record::{self, Head, Line, Outcome, Run, SCHEMA, Stop, Usage};
+use uncontended_decide::recording::Recording;
+use uncontended_decide::sessions::Sessions;
 use uncontended_decide::trial;
 use uncontended_stats::Rng;
 
@@ -35,6 +37,7 @@ fn heads() -> Vec<Question> {
         ignore_failure: true,
         quantile: None,
         guard: Guard::new(true, true),
+        sessions: None,
     };
     let permute = Permute {
         unit: "1".to_string(),
@@ -49,9 +52,23 @@ fn heads() -> Vec<Question> {
         seed: "7".to_string(),
     };
     let quantile = Compare { quantile: Some(0.8), guard: None, ..compare.clone() };
-    let compares = [compare, quantile].map(Question::Compare);
-    let [compare, quantile] = compares;
-    vec![Question::Slo(slo), compare, quantile, Question::Permute(permute)]
+    let control = Some("d".to_string());
+    let sessions = Compare {
+        commands: ["a", "b"].map(String::from).to_vec(),
+        baseline: 0,
+        sessions: Some(Sessions { trusted: false, control: control.clone() }),
+        ..quantile.clone()
+    };
+    let recording = Recording {
+        metric: "wall".to_string(),
+        unit: "ns".to_string(),
+        command: "a".to_string(),
+        control,
+        ignore_failure: false,
+    };
+    let [compare, quantile, sessions] = [compare, quantile, sessions].map(Question::Compare);
+    let kept = Question::Record(recording);
+    vec![Question::Slo(slo), compare, quantile, Question::Permute(permute), sessions, kept]
 }
 
 fn text(hypothesis: &Question, rng: &mut Rng) -> Vec<u8> {
@@ -63,7 +80,11 @@ fn text(hypothesis: &Question, rng: &mut Rng) -> Vec<u8> {
         warnings: Vec::new(),
         machine: rng.chance(0.5).then(Fingerprint::here),
     };
-    let commands = head.hypothesis.asked().trial(None).map_or(1, |trial| trial.active().len());
+    let commands = head
+        .hypothesis
+        .asked()
+        .trial(None)
+        .map_or(1, |trial| trial.active().last().map_or(1, |last| last + 1));
     record::write(&mut out, &Line::Head(Box::new(head))).unwrap();
     for _ in 0..rng.below(40) {
         let outcome = [Outcome::Ok, Outcome::Failed(1), Outcome::Failed(139), Outcome::TimedOut]

@@ -22,6 +22,7 @@ fn asked(claim: Claim) -> Compare {
         ignore_failure: false,
         quantile: None,
         guard: None,
+        sessions: None,
     }
 }
 

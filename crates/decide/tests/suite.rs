@@ -118,8 +118,9 @@ fn a_mistyped_key_suggests_the_one_that_was_meant() {
 #[test]
 fn a_plan_names_its_files() {
     let text = "[[slo]]\nrate = 0.9\nat-most = 1\nfrom = 'f'\ninput = 'i'\nlog = 'l'\n\
-                [[compare]]\ncommands = ['a', 'b']\nstored-baseline = 's'\ninput = 'i'\n\
+                [[compare]]\ncommands = 'b'\nbaseline = 's'\ninput = 'i'\n\
                 [[compare]]\nfrom = 'p'\nlog = 'm'\n\
+                [[compare]]\nstored-baseline = 's'\ncandidate = 'c'\ntrust-sessions = true\n\
                 [[permute]]\nvalues = ['a', 'b']\nlog = 'n'\n\
                 [[slo]]\nrate = 0.9\ncounts = '1/2'\n";
     let suite = Suite::parse(text, None).unwrap();
@@ -131,8 +132,9 @@ fn a_plan_names_its_files() {
     });
     let expected = [
         "from f, input i, log l",
-        "stored-baseline s, input i",
+        "baseline s, input i",
         "from p, log m",
+        "baseline s, candidate c",
         "values a, values b, log n",
         "",
     ];

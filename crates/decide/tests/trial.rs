@@ -54,6 +54,7 @@ fn a_verdict_rests_on_the_first_of_the_worst() {
             ignore_failure: false,
             quantile: None,
             guard: None,
+            sessions: None,
         };
         let hypothesis = Question::Compare(compare);
         let mut trial = hypothesis.asked().trial(None).unwrap();

@@ -41,6 +41,35 @@ impl Margin {
     pub fn bounds(self) -> (f64, f64) {
         (1.0 / (1.0 + self.0), 1.0 + self.0)
     }
+
+    /// The relation of B to A, if their ratio is within this interval.
+    #[must_use]
+    pub fn relation(self, (low, high): (f64, f64)) -> Relation {
+        let (least, most) = self.bounds();
+        match () {
+            () if high < least => Relation::Better,
+            () if low > most => Relation::Worse,
+            () if low >= least && high <= most => Relation::Equivalent,
+            () => Relation::Unknown,
+        }
+    }
+
+    /// Whether a claim holds (yes) or is refuted (no) by every ratio within this interval.
+    #[must_use]
+    pub fn verdict(self, (low, high): (f64, f64), claim: Claim) -> Verdict {
+        let (least, most) = self.bounds();
+        let (holds, refuted) = match claim {
+            Claim::NoWorse => (high <= most, low > most),
+            Claim::Better => (high < least, low >= least),
+            Claim::Equivalent => (low >= least && high <= most, high < least || low > most),
+            Claim::Different => (high < least || low > most, low >= least && high <= most),
+        };
+        match () {
+            () if holds => Verdict::Yes,
+            () if refuted => Verdict::No,
+            () => Verdict::Undecided,
+        }
+    }
 }
 
 /// The claim about B against A.
@@ -135,30 +164,13 @@ impl Paired {
     /// The relation of B to A so far.
     #[must_use]
     pub fn relation(&self) -> Relation {
-        let ((low, high), (least, most)) = (self.interval, self.margin.bounds());
-        match () {
-            () if high < least => Relation::Better,
-            () if low > most => Relation::Worse,
-            () if low >= least && high <= most => Relation::Equivalent,
-            () => Relation::Unknown,
-        }
+        self.margin.relation(self.interval)
     }
 
     /// Whether the claim holds (yes) or is refuted (no).
     #[must_use]
     pub fn verdict(&self, claim: Claim) -> Verdict {
-        let ((low, high), (least, most)) = (self.interval, self.margin.bounds());
-        let (holds, refuted) = match claim {
-            Claim::NoWorse => (high <= most, low > most),
-            Claim::Better => (high < least, low >= least),
-            Claim::Equivalent => (low >= least && high <= most, high < least || low > most),
-            Claim::Different => (high < least || low > most, low >= least && high <= most),
-        };
-        match () {
-            () if holds => Verdict::Yes,
-            () if refuted => Verdict::No,
-            () => Verdict::Undecided,
-        }
+        self.margin.verdict(self.interval, claim)
     }
 
     /// The log of the e-processes that the median is below, and above, `ratio`, at this look. Each decides once it has

@@ -79,6 +79,44 @@ fn the_interval_has_the_truth_and_agrees_with_the_verdict() {
     }
 }
 
+/// Sessions of equal commands: the number of A's runs depends on them, and B's are looked at again and again.
+/// Where A has few values and B many, both directions have the error that is promised, and a real difference is found.
+#[test]
+fn sessions_of_different_sizes() {
+    let trials = repetitions("sessions of equals", 400, 4000);
+    for (name, quantile, pair) in [PAIRS[0], PAIRS[2], PAIRS[3]] {
+        for (least, most, ours) in [(20, 40, 120), (80, 100, 15)] {
+            let (mut rng, mut differ) = (Rng::new(11), 0);
+            for _ in 0..trials {
+                let (rate, error) = (rate(quantile), error(0.05));
+                let mut ratio = QuantileRatio::of_sessions(rate, margin(0.0), error);
+                // It stops after a value that is low, as a trial does that stops once it is content.
+                for taken in 1.. {
+                    let (_, a) = pair(&mut rng);
+                    ratio.push_a(a).unwrap();
+                    if taken >= most || taken >= least && a < 0.3 {
+                        break;
+                    }
+                }
+                let found = (1..=ours).any(|taken| {
+                    ratio.push_b(pair(&mut rng).0).unwrap();
+                    let is_looked_at = taken % if taken < 20 { 3 } else { 20 } == 0;
+                    is_looked_at && ratio.verdict(Claim::Different) == Verdict::Yes
+                });
+                differ += u64::from(found);
+            }
+            assert_at_most(&format!("{name}, {least} to {ours}"), trials, differ, 0.05);
+        }
+    }
+    let mut ratio = QuantileRatio::of_sessions(rate(0.5), margin(0.02), error(0.001));
+    let mut rng = Rng::new(3);
+    (0..20).for_each(|_| ratio.push_a(1.0 + 0.1 * rng.unit()).unwrap());
+    (0..1000).for_each(|_| ratio.push_b(1.3 + 0.1 * rng.unit()).unwrap());
+    assert_eq!(ratio.verdict(Claim::NoWorse), Verdict::No, "few values against many");
+    let (low, high) = ratio.interval();
+    assert!(low > 1.02 && low < 1.3 && high > 1.3 && high < 1.5, "{low} {high}");
+}
+
 #[test]
 fn ties_failures_and_the_fewest_pairs() {
     for (quantile, e) in [(0.5, 0.001), (0.9, 0.05), (0.9, 0.001)] {

@@ -1,13 +1,13 @@
 //! `unc compare`: is one command better or worse than another, and by how much?
 
-use super::flags::{ClaimFlag, ExportFlags, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
+use super::flags::{ClaimFlag, ExportFlags, OF_COMMANDS, OutputFlags, RunFlags, StopFlags};
 use super::suite;
 use crate::deliver::deliver;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use uncontended_decide::Failure;
-use uncontended_decide::plan::compare::{Commands, Source, parameters};
+use uncontended_decide::plan::compare::{Baseline, Commands, Source, parameters};
 use uncontended_decide::plan::{ComparePlan, Plan as _};
 use uncontended_decide::question::Claim;
 use uncontended_decide::value;
@@ -25,7 +25,9 @@ use uncontended_figures::read::whole;
   unc compare --metric max-rss -- 'prog' 'env LD_PRELOAD=liballoc.so prog'
   unc compare --parameter-list threads 1,2,4 -- './prog {threads}'   each against the first
   unc compare --rev main --rev HEAD --build 'cargo build --release' -- './target/release/prog'
-  unc compare --aa -- './prog'                             is this machine fit for comparisons?")]
+  unc compare --aa -- './prog'                             is this machine fit for comparisons?
+  unc compare --baseline base.log -- './prog'              against what `unc record` kept, and its control
+  unc compare --baseline base.log --candidate new.log      two recordings, without any run")]
 pub(crate) struct Flags {
     /// The claim about the candidate [default: no-worse; with --aa, equivalent]
     #[arg(long, value_enum)]
@@ -43,14 +45,17 @@ pub(crate) struct Flags {
     #[arg(long, allow_hyphen_values = true,
         value_name = "K", default_value_t = 1, value_parser = whole::<u64>(1..=1000))]
     block: u64,
-    /// The number of the command to compare the others with
-    #[arg(long, allow_hyphen_values = true,
-        value_name = "N", default_value_t = 1, value_parser = whole::<u64>(1..=u64::MAX))]
-    baseline: u64,
-    /// Compare with the runs in the log of an earlier trial: these are not interleaved, so drift of the machine counts
-    /// as a difference
-    #[arg(long, value_name = "LOG", conflicts_with_all = ["baseline", "aa", "from"])]
-    stored_baseline: Option<PathBuf>,
+    /// The number of the command to compare the others with [default: 1], or the log of runs that `unc record` kept:
+    /// then the control in it shows what the machine did between the sessions, and without one the answer is undecided
+    #[arg(long, alias = "stored-baseline", allow_hyphen_values = true, value_name = "N|LOG", value_parser = Baseline::parse)]
+    baseline: Option<Baseline>,
+    /// Compare the runs of this log, instead of a command that runs now
+    #[arg(long, value_name = "LOG", requires = "baseline",
+        conflicts_with_all = OF_COMMANDS, conflicts_with_all = ["from", "aa", "rev", "block", "commands"])]
+    candidate: Option<PathBuf>,
+    /// Take the machine to be equally fast in both sessions: any difference is the candidate's
+    #[arg(long, requires = "baseline")]
+    trust_sessions: bool,
     /// Compare the command with itself: are the two equivalent? (--claim changes the question)
     #[arg(long, conflicts_with = "from")]
     aa: bool,
@@ -65,7 +70,7 @@ pub(crate) struct Flags {
     from: Option<PathBuf>,
     /// Run the command in a worktree of this revision of the git repository (give it at least twice; the first is the
     /// baseline)
-    #[arg(long, value_name = "REV", conflicts_with_all = ["from", "aa", "stored_baseline", "command_name"])]
+    #[arg(long, value_name = "REV", conflicts_with_all = ["from", "aa", "command_name"])]
     rev: Vec<String>,
     /// Build each revision by this command
     #[arg(long, value_name = "COMMAND", requires = "rev")]
@@ -93,8 +98,8 @@ pub(crate) struct Flags {
     seed: Option<u64>,
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys,
     /// and one max-error for the whole file
-    #[arg(long, value_name = "FILE", conflicts_with_all = OF_ONE_PROPERTY,
-        conflicts_with_all = ["commands", "from", "aa", "stored_baseline", "claim", "margin", "quantile", "higher_is_better", "block", "baseline", "ignore_failure", "no_tail_guard", "rev", "build", "command_name", "parameter_list", "parameter_scan", "seed"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OF_COMMANDS, conflicts_with = "log",
+        conflicts_with_all = ["commands", "from", "aa", "candidate", "trust_sessions", "claim", "margin", "quantile", "higher_is_better", "block", "baseline", "ignore_failure", "no_tail_guard", "rev", "build", "command_name", "parameter_list", "parameter_scan", "seed"])]
     suite: Option<PathBuf>,
     #[command(flatten)]
     stop: StopFlags,
@@ -116,13 +121,18 @@ impl Flags {
             return suite::execute(suite, self.stop.max_error, &self.output);
         }
         let forms = self.exports.with(self.output.forms());
+        let recorded = match &self.baseline {
+            Some(Baseline::Log(path)) => Some(path.as_path()),
+            _ => None,
+        };
         deliver(
             || self.plan()?.verdict(self.output.told(&forms)),
             &forms,
             self.stop.log.as_deref(),
             &[
                 ("--from", self.from.as_deref()),
-                ("--stored-baseline", self.stored_baseline.as_deref()),
+                ("--baseline", recorded),
+                ("--candidate", self.candidate.as_deref()),
                 ("--input", self.run.input.as_deref()),
             ],
         )
@@ -131,25 +141,28 @@ impl Flags {
     /// The plan that the flags describe.
     pub(crate) fn plan(&self) -> Result<ComparePlan, Failure> {
         let (lists, scan) = (&self.parameter_list, &self.parameter_scan);
-        let source = match &self.from {
-            Some(path) => Source::Pairs(path.clone()),
-            None => Source::Commands(Commands {
-                lines: self.commands.clone(),
-                parameters: parameters(lists, scan, &self.parameter_step_size)?,
-                with_itself: self.aa,
-                stored_baseline: self.stored_baseline.clone(),
-                names: self.command_name.clone(),
-                revisions: self.rev.clone(),
-                build: self.build.clone(),
-            }),
+        let commands = Commands {
+            lines: self.commands.clone(),
+            parameters: parameters(lists, scan, &self.parameter_step_size)?,
+            with_itself: self.aa,
+            names: self.command_name.clone(),
+            revisions: self.rev.clone(),
+            build: self.build.clone(),
         };
+        let (source, baseline) = Source::new(
+            self.from.clone(),
+            commands,
+            self.baseline.clone().unwrap_or_default(),
+            self.candidate.clone(),
+            self.trust_sessions,
+        )?;
         Ok(ComparePlan {
             claim: self.claim.map(Claim::from),
             margin: self.margin,
             quantile: self.quantile,
             higher_is_better: self.higher_is_better,
             block: self.block,
-            baseline: self.baseline,
+            baseline,
             ignore_failure: self.ignore_failure,
             tail_guard: !self.no_tail_guard,
             seed: self.seed,

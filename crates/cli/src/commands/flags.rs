@@ -14,8 +14,8 @@ use uncontended_figures::progress::Line;
 use uncontended_figures::read::whole;
 use uncontended_report::verdict::hyperfine;
 
-/// Flags that belong to one property of a suite, and so conflict with `--suite`.
-pub(crate) const OF_ONE_PROPERTY: [&str; 16] = [
+/// Flags about the runs of commands, which conflict with what runs none.
+pub(crate) const OF_COMMANDS: [&str; 15] = [
     "metric",
     "setup",
     "prepare",
@@ -31,7 +31,6 @@ pub(crate) const OF_ONE_PROPERTY: [&str; 16] = [
     "show_output",
     "max_runs",
     "max_time",
-    "log",
 ];
 
 /// The claim about the candidate.

@@ -16,6 +16,7 @@ mod man;
 mod meant;
 mod permute;
 mod power;
+mod record;
 mod report;
 #[cfg(unc_full)]
 pub(crate) mod run;
@@ -44,6 +45,7 @@ pub(crate) enum Command {
     Slo(Box<slo::Flags>),
     Compare(Box<compare::Flags>),
     Permute(Box<permute::Flags>),
+    Record(Box<record::Flags>),
     Power(Box<power::Flags>),
     Verdict(Box<verdict::Flags>),
     Litmus(litmus::Litmus),
@@ -70,6 +72,7 @@ impl Command {
             Command::Slo(flags) => flags.execute(),
             Command::Compare(flags) => flags.execute(),
             Command::Permute(flags) => flags.execute(),
+            Command::Record(flags) => flags.execute(),
             Command::Power(flags) => flags.execute(),
             Command::Verdict(flags) => flags.execute(),
             Command::Litmus(command) => command.execute(),

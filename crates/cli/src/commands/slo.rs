@@ -1,6 +1,6 @@
 //! `unc slo`: does a property hold in at least a share of all runs?
 
-use super::flags::{ExportFlags, MethodFlag, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
+use super::flags::{ExportFlags, MethodFlag, OF_COMMANDS, OutputFlags, RunFlags, StopFlags};
 use super::suite;
 use crate::deliver::deliver;
 use clap::Args;
@@ -56,7 +56,7 @@ pub(crate) struct Flags {
     from: Option<PathBuf>,
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys,
     /// and one max-error for the whole file
-    #[arg(long, value_name = "FILE", conflicts_with_all = OF_ONE_PROPERTY,
+    #[arg(long, value_name = "FILE", conflicts_with_all = OF_COMMANDS, conflicts_with = "log",
         conflicts_with_all = ["counts", "from", "command", "at_most", "at_least", "rate", "quantile", "or_below", "method", "bursts"])]
     suite: Option<PathBuf>,
     #[command(flatten)]

@@ -1,20 +1,18 @@
 //! Is one command better or worse than another, and by how much? Of commands in random blocks, or of pairs of values.
 
+use super::sessions::{self, Candidate};
 use super::{Files, Keys, Limits, Plan, Runs, Told};
 use crate::guard::{Guard, Watch};
 use crate::lines::Lines;
 use crate::measure::{Blocks, Budget};
 use crate::question::{Claim, Compare, Question};
 use crate::ratio::Ratio;
-use crate::record::{self, Outcome};
 use crate::revisions::Revisions;
 use crate::runner::{Launch, Prepared, Runner};
 use crate::scan::{self, Parameter};
 use crate::session::Session;
 use crate::verdict::Verdict;
 use crate::{Failure, catch_interrupts, seed, value};
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use uncontended_figures::text::several;
 use uncontended_figures::{Dimension, Quantity, whole};
@@ -56,6 +54,86 @@ pub enum Source {
     Pairs(PathBuf),
     /// Commands.
     Commands(Commands),
+    /// Sessions that were not interleaved.
+    Sessions(sessions::Source),
+}
+
+impl Source {
+    /// The one that was given, and the number of the baseline.
+    ///
+    /// # Errors
+    /// If what was given does not go together.
+    pub fn new(
+        from: Option<PathBuf>,
+        commands: Commands,
+        baseline: Baseline,
+        candidate: Option<PathBuf>,
+        trusted: bool,
+    ) -> Result<(Source, u64), Failure> {
+        let log = match baseline {
+            Baseline::Number(number) if candidate.is_none() && !trusted => {
+                return Ok((from.map_or(Source::Commands(commands), Source::Pairs), number));
+            }
+            Baseline::Number(_) => {
+                return Err(Failure::new(
+                    "`Candidate::Log` and `Source::trusted` are about a recorded baseline",
+                    "name its log as `ComparePlan::baseline`",
+                ));
+            }
+            Baseline::Log(path) => path,
+        };
+        let is_plain = from.is_none()
+            && !commands.with_itself
+            && commands.names.is_empty()
+            && commands.revisions.is_empty();
+        if !is_plain {
+            return Err(Failure::new(
+                format!(
+                    "{} as the baseline is compared with one command or one log",
+                    log.display()
+                ),
+                "leave out `Commands::with_itself`, `Commands::names`, `Commands::revisions` and pairs of values",
+            ));
+        }
+        let candidate = match candidate {
+            Some(path) if commands.lines.is_empty() => Candidate::Log(path),
+            Some(path) => {
+                let cause = format!("{} and a command: there is one candidate", path.display());
+                return Err(Failure::new(cause, "leave out one of them"));
+            }
+            None => Candidate::Command(commands.lines, commands.parameters),
+        };
+        Ok((Source::Sessions(sessions::Source { baseline: log, candidate, trusted }), 1))
+    }
+}
+
+/// The baseline: one of the commands, or recorded runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Baseline {
+    /// The number of a command, from 1.
+    Number(u64),
+    /// A log.
+    Log(PathBuf),
+}
+
+impl Default for Baseline {
+    fn default() -> Baseline {
+        Baseline::Number(1)
+    }
+}
+
+impl Baseline {
+    /// Reads a number, or else the path of a log.
+    ///
+    /// # Errors
+    /// If it is a number that no command has.
+    pub fn parse(text: &str) -> Result<Baseline, String> {
+        match text.parse::<u64>() {
+            Ok(0) => Err("commands are numbered from 1".to_owned()),
+            Ok(number) => Ok(Baseline::Number(number)),
+            Err(_) => Ok(Baseline::Log(text.into())),
+        }
+    }
 }
 
 /// Commands to compare.
@@ -69,8 +147,6 @@ pub struct Commands {
     pub parameters: Vec<Parameter>,
     /// Whether to compare the only command with itself.
     pub with_itself: bool,
-    /// The log of an earlier trial whose runs are the baseline.
-    pub stored_baseline: Option<PathBuf>,
     /// Revisions of the git repository, in each of which the only command runs.
     pub revisions: Vec<String>,
     /// The command that builds each of them.
@@ -87,10 +163,9 @@ const DEFAULT_BLOCKS: u64 = 1000;
 impl Plan for ComparePlan {
     fn files(&self) -> Files<'_> {
         let values = match &self.source {
-            Source::Pairs(path) => Some(("from", path.as_path())),
-            Source::Commands(commands) => {
-                commands.stored_baseline.as_deref().map(|path| ("stored-baseline", path))
-            }
+            Source::Pairs(path) => vec![("from", path.as_path())],
+            Source::Commands(_) => Vec::new(),
+            Source::Sessions(sessions) => sessions.files(),
         };
         let read = values.into_iter().chain(self.runs.input()).collect();
         Files { read, log: self.limits.log.as_deref() }
@@ -105,12 +180,13 @@ impl Plan for ComparePlan {
                 self.judge_pairs(lines, told)
             }
             Source::Commands(commands) => self.judge_commands(commands, told),
+            Source::Sessions(sessions) => self.judge_sessions(sessions, told),
         }
     }
 }
 
 impl Commands {
-    /// The lines after scans, preceded by the stored baseline or the copy.
+    /// The lines after scans, with the copy or one for each revision.
     fn expanded(&self, baseline: u64) -> Result<Vec<String>, Failure> {
         let mut lines = scan::expand(&self.lines, &self.parameters)?;
         if self.with_itself {
@@ -136,9 +212,6 @@ impl Commands {
                     return Err(Failure::new("`Commands::revisions` take one command", remedy));
                 }
             };
-        }
-        if let Some(path) = &self.stored_baseline {
-            lines.insert(0, format!("stored in {}", path.display()));
         }
         match lines.len() {
             0 | 1 => Err(Failure::new(
@@ -201,13 +274,16 @@ impl ComparePlan {
         ] {
             keys.exclude(&["from", key])?;
         }
-        for key in ["baseline", "aa", "from"] {
-            keys.exclude(&["stored-baseline", key])?;
-        }
-        for key in ["aa", "from", "stored-baseline", "command-name"] {
+        for key in ["aa", "from", "command-name"] {
             keys.exclude(&["rev", key])?;
         }
         let from = keys.text("from")?;
+        // The second is its old name, for a log.
+        keys.exclude(&["baseline", "stored-baseline"])?;
+        let recorded = keys.read("stored-baseline", Baseline::parse)?;
+        let baseline = keys.read("baseline", Baseline::parse)?.or(recorded).unwrap_or_default();
+        let candidate = keys.text("candidate")?.map(PathBuf::from);
+        let trusted = keys.flag("trust-sessions")?;
         let commands = Commands {
             with_itself: keys.flag("aa")?,
             parameters: parameters(
@@ -216,20 +292,21 @@ impl ComparePlan {
                 keys.text("parameter-step-size")?.as_deref().unwrap_or("1"),
             )
             .map_err(|failure| failure.cause)?,
-            stored_baseline: keys.text("stored-baseline")?.map(PathBuf::from),
             lines: keys.texts("commands")?,
             names: keys.texts("command-name")?,
             revisions: keys.texts("rev")?,
             build: keys.text("build")?,
         };
-        let source = from.map_or(Source::Commands(commands), |path| Source::Pairs(path.into()));
+        let (source, baseline) =
+            Source::new(from.map(Into::into), commands, baseline, candidate, trusted)
+                .map_err(|failure| failure.to_string())?;
         let plan = ComparePlan {
             claim: keys.named("claim", &Claim::ALL)?,
             margin: keys.read("margin", value::margin)?.unwrap_or(DEFAULT_MARGIN),
             quantile: keys.read("quantile", value::percentile)?,
             higher_is_better: keys.flag("higher-is-better")?,
             block: keys.whole("block", 1..=MOST_IN_BLOCK)?.unwrap_or(1),
-            baseline: keys.whole("baseline", 1..=u64::MAX)?.unwrap_or(1),
+            baseline,
             ignore_failure: keys.flag("ignore-failure")?,
             tail_guard: !keys.flag("no-tail-guard")?,
             seed: keys.whole("seed", 0..=u64::MAX)?,
@@ -241,7 +318,12 @@ impl ComparePlan {
         Ok(plan)
     }
 
-    fn hypothesis(&self, metric: &str, unit: Dimension, commands: Vec<String>) -> Compare {
+    pub(super) fn hypothesis(
+        &self,
+        metric: &str,
+        unit: Dimension,
+        commands: Vec<String>,
+    ) -> Compare {
         let with_itself =
             matches!(&self.source, Source::Commands(commands) if commands.with_itself);
         let usual = if with_itself { Claim::Equivalent } else { Claim::NoWorse };
@@ -259,6 +341,7 @@ impl ComparePlan {
             ignore_failure: self.ignore_failure,
             quantile: self.quantile,
             guard: Guard::new(self.tail_guard && self.quantile.is_none(), self.ignore_failure),
+            sessions: None,
         }
     }
 
@@ -293,19 +376,10 @@ impl ComparePlan {
         }
         let most =
             self.limits.max_runs.unwrap_or_else(|| self.block.saturating_mul(DEFAULT_BLOCKS));
-        let stored = match &commands.stored_baseline {
-            Some(path) => Some(stored_values(path, unit)?.into_iter()),
-            None => None,
-        };
-        let most = stored.as_ref().map_or(most, |values| most.min(values.len() as u64));
         let mut warnings = check_budget(&compare, Some(most))?;
         warnings.extend(metric.floor(0.0));
         warnings.extend(revisions.as_ref().and_then(Revisions::warning));
-        if stored.is_some() {
-            warnings.push("the baseline is stored, not interleaved: any change of the machine since then counts as a difference".to_string());
-        }
         let launch = self.runs.launch()?;
-        let own = usize::from(stored.is_some());
         let build = commands.build.as_deref();
         let prepared = |arm: usize| {
             let prepared = Prepared::from_line(&lines[arm], &launch)?;
@@ -314,9 +388,9 @@ impl ComparePlan {
                 None => prepared,
             })
         };
-        let each = (0..lines.len()).map(|arm| (arm >= own).then(|| prepared(arm)).transpose());
+        let each = (0..lines.len()).map(|arm| prepared(arm).map(Some));
         let commands: Vec<Option<Prepared>> = each.collect::<Result<_, Failure>>()?;
-        let around = self.runs.around(&launch, lines.len() - own)?;
+        let around = self.runs.around(&launch, lines.len())?;
         let runner = Runner::new(launch.clone(), metric, None)?;
         catch_interrupts()?;
         if let (Some(revisions), Some(line)) = (&revisions, build) {
@@ -327,7 +401,7 @@ impl ComparePlan {
         let setting = limits.setting(seed(self.seed), None, warnings, told.keep_runs);
         let rng = Rng::new(setting.seed);
         let mut session = Session::open(Question::Compare(compare), setting, told.progress)?;
-        session.progress.say(&self.order(lines.len(), &limits.sentence(Some(most))));
+        session.progress.say(&order(lines.len(), self.block, &limits.sentence(Some(most))));
         let blocks = Blocks {
             session,
             runner,
@@ -338,20 +412,11 @@ impl ComparePlan {
             ignore_failure: self.ignore_failure,
         };
         let budget = Budget { warmup: self.runs.warmup, most, time: limits.max_time };
-        blocks.run(stored, budget)
+        blocks.run(budget)
     }
 }
 
 impl ComparePlan {
-    /// What is run, in which order and within which limits.
-    fn order(&self, commands: usize, limits: &str) -> String {
-        let by = match self.block {
-            1 => "pair by pair".to_string(),
-            runs => format!("{runs} runs of each per block"),
-        };
-        format!("Commands: {commands} in random order, {by} ({limits})")
-    }
-
     /// The revisions in which the command runs, if any are named.
     fn check_out(&self, commands: &Commands) -> Result<Option<Revisions>, Failure> {
         let directory = self.runs.directory.as_deref().unwrap_or(Path::new("."));
@@ -415,33 +480,14 @@ fn check_budget(compare: &Compare, most: Option<u64>) -> Result<Vec<String>, Fai
         .collect())
 }
 
-/// The values of the first command in an earlier trial's log.
-fn stored_values(path: &Path, unit: Dimension) -> Result<Vec<f64>, Failure> {
-    let unusable = |cause: String| {
-        Failure::new(
-            format!("{}: {cause}", path.display()),
-            "give a log that `Limits::log` wrote, of the same metric",
-        )
+/// What is run, in which order and within which limits.
+pub(super) fn order(commands: usize, block: u64, limits: &str) -> String {
+    let by = match block {
+        _ if commands == 1 => return format!("Commands: 1 ({limits})"),
+        1 => "pair by pair".to_string(),
+        runs => format!("{runs} runs of each per block"),
     };
-    let file = File::open(path).map_err(|error| unusable(error.to_string()))?;
-    let log = record::read(BufReader::new(file)).map_err(unusable)?;
-    let asked = log.head.hypothesis.asked();
-    let (Some(arm), had) = (asked.baseline(), asked.unit()) else {
-        return Err(unusable("it has no runs".to_string()));
-    };
-    if had != unit.unit() {
-        return Err(unusable(format!("its values are in {had}, not in {}", unit.unit())));
-    }
-    let values: Vec<f64> = log
-        .runs
-        .iter()
-        .filter(|run| run.arm == arm && run.outcome == Outcome::Ok)
-        .filter_map(|run| run.value)
-        .collect();
-    if values.is_empty() {
-        return Err(unusable("there is no successful run in it".to_string()));
-    }
-    Ok(values)
+    format!("Commands: {commands} in random order, {by} ({limits})")
 }
 
 /// Parameters to substitute in commands: lists of values by name, and one scan.

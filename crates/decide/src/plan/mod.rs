@@ -9,11 +9,14 @@
 pub mod compare;
 mod keys;
 pub mod permute;
+pub mod record;
+pub mod sessions;
 pub mod slo;
 
 pub use compare::ComparePlan;
 pub use keys::Keys;
 pub use permute::PermutePlan;
+pub use record::RecordPlan;
 pub use slo::SloPlan;
 
 use crate::around::{Around, Lines};

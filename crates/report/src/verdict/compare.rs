@@ -13,13 +13,30 @@ impl Form for Compare {
     fn said(&self, finding: &Finding) -> String {
         let Some(pairs) = finding.pairs() else { return String::new() };
         let said = said_of_pair(self, finding.verdict, pairs);
-        let (effect, pairs) = (shown(&pairs.effect), several(finding.n, "pair", "pairs"));
-        format!("{said}; {} {effect}, {pairs}", self.effect_name())
+        let (effect, name) = (shown(&pairs.effect), self.effect_name());
+        let Some(sessions) = &pairs.sessions else {
+            return format!("{said}; {name} {effect}, {}", several(finding.n, "pair", "pairs"));
+        };
+        let runs = several(finding.n, "run", "runs");
+        let counts = format!("{runs} against {}", whole(sessions.baseline_runs));
+        match (&sessions.control, self.sessions.as_ref().and_then(|own| own.control.as_ref())) {
+            (Some(control), Some(line)) => format!(
+                "{said}; {name} {effect} = {} / {} of the control '{line}', {counts}, half of the error for each ratio",
+                shown(&sessions.measured),
+                shown(control)
+            ),
+            _ => format!("{said}; {name} {effect}, {counts}"),
+        }
     }
 
     fn why_undecided(&self, finding: &Finding) -> Why {
         let tails = finding.pairs().and_then(|pairs| pairs.tails);
         let more = "runs";
+        let sessions = finding.pairs().and_then(|pairs| pairs.sessions.as_deref());
+        if sessions.is_some_and(|own| !own.is_explained() && own.told != Answer::Undecided) {
+            let whole = "the sessions were not interleaved, and no control was run in both: run both in one session (unc compare -- OLD NEW), record a control (unc record --control), or pass --trust-sessions if the machine was equally fast";
+            return Why { cause: Cause::Whole(whole), more, or: "" };
+        }
         if tails.is_some_and(|tails| tails.median != Answer::Undecided) {
             let cause = "the median alone is settled, but a heavier tail is not ruled out";
             Why {
@@ -31,7 +48,11 @@ impl Form for Compare {
             let cause = Cause::Uncertain(
                 " (if the true ratio is at the margin, no amount of data decides)",
             );
-            Why { cause, more, or: ", or give another --margin" }
+            let or = match sessions {
+                Some(_) => ", record more runs of the baseline, or give another --margin",
+                None => ", or give another --margin",
+            };
+            Why { cause, more, or }
         }
     }
 
@@ -61,7 +82,7 @@ impl Form for Compare {
             Column::word("verdict"),
             Column::word("relation"),
             Column::titled(self.effect_name()),
-            Column::figure("pairs"),
+            Column::figure(counted(self)),
         ]
     }
 
@@ -77,7 +98,11 @@ impl Form for Compare {
     }
 
     fn certain(&self, finding: &Finding) -> Option<String> {
-        let effect = finding.pairs()?.effect;
+        let pairs = finding.pairs()?;
+        if pairs.sessions.as_ref().is_some_and(|own| !own.is_explained()) {
+            return None;
+        }
+        let effect = pairs.effect;
         let (low, high) = (effect.low, effect.high.unwrap_or(f64::INFINITY));
         // Either end of the interval is a margin that would have been decided.
         let (worse, better) = match self.higher_is_better {
@@ -117,6 +142,11 @@ impl Form for Compare {
     fn pictures(&self, page: Page, shown: &Shown<'_>) -> Page {
         page::of_pairs(page, self, shown)
     }
+}
+
+/// What is counted of a candidate.
+pub(super) fn counted(compare: &Compare) -> &'static str {
+    if compare.sessions.is_some() { "runs" } else { "pairs" }
 }
 
 /// The ratio with its interval.
@@ -170,6 +200,11 @@ fn change(share: f64, round: fn(f64) -> f64) -> String {
 fn said_of_pair(compare: &Compare, verdict: Answer, pairs: &OfPairs) -> String {
     // Unless the answer says it already.
     let relation = |answer: Answer| match (pairs.relation, compare.claim, answer) {
+        (Relation::Unknown, ..)
+            if pairs.sessions.as_ref().is_some_and(|own| !own.is_explained()) =>
+        {
+            String::new()
+        }
         (Relation::Unknown, ..) => for_certain(compare, &pairs.effect),
         (Relation::Better, Claim::Better, Answer::Yes)
         | (Relation::Worse, Claim::NoWorse, Answer::No)
@@ -178,6 +213,9 @@ fn said_of_pair(compare: &Compare, verdict: Answer, pairs: &OfPairs) -> String {
         (relation, ..) => format!(" ({})", relation.name()),
     };
     let subject = subject(compare, pairs);
+    if let Some(sessions) = pairs.sessions.as_ref().filter(|own| own.told != verdict) {
+        return unexplained(compare, &subject, sessions.told);
+    }
     let plain = || format!("{}{}", compare.said(&subject, verdict), relation(verdict));
     let Some(tails) = &pairs.tails else { return plain() };
     let clause = tails.clause(compare.claim, verdict);
@@ -193,4 +231,19 @@ fn said_of_pair(compare: &Compare, verdict: Answer, pairs: &OfPairs) -> String {
         }
     };
     median + &clause
+}
+
+/// What two sessions show if the reason may be either of the two things that changed between them.
+fn unexplained(compare: &Compare, subject: &str, told: Answer) -> String {
+    let said = compare.said(subject, told);
+    // A machine that changed can make a difference, and hide one.
+    let hides = matches!(
+        (compare.claim, told),
+        (Claim::NoWorse | Claim::Equivalent, Answer::Yes) | (Claim::Different, Answer::No)
+    );
+    let reason = match hides {
+        true => "the machine may have changed between the sessions and hide a difference",
+        false => "the reason is the candidate, or the machine between the sessions",
+    };
+    format!("as measured, {said}, but {reason}")
 }

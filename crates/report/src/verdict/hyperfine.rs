@@ -31,6 +31,7 @@ fn arms<'v>(verdict: &'v Verdict, runs: &'v [Run]) -> Vec<Arm<'v>> {
     let names: Vec<&str> = match &verdict.hypothesis {
         Question::Compare(compare) => compare.commands.iter().map(String::as_str).collect(),
         Question::Slo(slo) => slo.command.iter().map(String::as_str).collect(),
+        Question::Record(recording) => recording.commands(),
         Question::Permute(_) => Vec::new(),
     };
     let arm = |(arm, name): (usize, &'v str)| {

@@ -7,6 +7,7 @@ mod compare;
 pub mod hyperfine;
 pub mod page;
 mod permute;
+pub mod recording;
 mod slo;
 mod values;
 
@@ -78,7 +79,7 @@ trait Form {
 
 /// The form of a question of any kind.
 fn form(question: &Question) -> &dyn Form {
-    question.each(|slo| slo, |compare| compare, |permute| permute)
+    question.each(|slo| slo, |compare| compare, |permute| permute, |record| record)
 }
 
 /// The columns of a finding about a rate: the answer, two counts, and the rate with its interval.
@@ -133,10 +134,12 @@ pub fn sentences(verdict: &Verdict) -> String {
             let _ = writeln!(text, "certain so far: {certain}");
         }
     }
-    for warning in &verdict.warnings {
-        let _ = writeln!(text, "warning: {warning}");
-    }
-    text
+    text + &warnings(verdict)
+}
+
+/// The warnings, a line each.
+fn warnings(verdict: &Verdict) -> String {
+    verdict.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect()
 }
 
 /// The answer about all candidates, and what it is for which of them: "no: 1 yes ('./b'), 1 no ('./c')".
@@ -172,6 +175,8 @@ enum Cause {
     Uncertain(&'static str),
     /// Something else.
     Known(&'static str),
+    /// Something that more runs would not change, with what to do.
+    Whole(&'static str),
 }
 
 /// Why neither answer was given.
@@ -188,6 +193,9 @@ impl Why {
     /// What ended the trial, why that was too early, and what to do.
     fn sentence(&self, stop: Stop) -> String {
         let Why { cause, more, or } = self;
+        if let Cause::Whole(cause) = cause {
+            return (*cause).to_owned();
+        }
         let (ended, remedy) = match stop {
             Stop::MaxRuns => (format!("the budget of {more} was spent"), "raise --max-runs"),
             Stop::MaxTime => ("the time was up".to_owned(), "raise --max-time"),
@@ -200,7 +208,7 @@ impl Why {
             }
         };
         let cause = match (cause, stop) {
-            (Cause::Known(cause), _) => format!(", and {cause}"),
+            (Cause::Known(cause) | Cause::Whole(cause), _) => format!(", and {cause}"),
             (Cause::Uncertain(_), Stop::Decided) => String::new(),
             (Cause::Uncertain(never), _) => format!(" before either answer was certain{never}"),
         };
@@ -211,8 +219,11 @@ impl Why {
 /// One finding as one line.
 fn sentence(verdict: &Verdict, finding: &Finding) -> String {
     let said = form(&verdict.hypothesis).said(finding);
-    let error = at_most_percent(verdict.max_error);
-    format!("{}: {said}, error at most {error}", finding.verdict.name())
+    let error = match verdict.max_error {
+        0.0 => String::new(),
+        error => format!(", error at most {}", at_most_percent(error)),
+    };
+    format!("{}: {said}{error}", finding.verdict.name())
 }
 
 /// The verdict as a Markdown section.

@@ -3,6 +3,7 @@
 //! # Contract
 //! The path of the evidence is recomputed from the runs, through the same trial that gave the verdict.
 
+use super::compare::counted;
 use super::{form, sentences, values};
 use crate::html::{Cell, Page, list, table};
 use crate::svg::{self, Look, Within};
@@ -104,7 +105,11 @@ pub(super) struct Shown<'a> {
 
 /// The pairs of a comparison, and its candidates side by side.
 pub(super) fn of_pairs(page: Page, compare: &Compare, shown: &Shown<'_>) -> Page {
-    let page = pair_sections(page, compare, shown.runs, shown.name);
+    // Runs of two sessions are not pairs.
+    let page = match compare.sessions {
+        None => pair_sections(page, compare, shown.runs, shown.name),
+        Some(_) => page,
+    };
     let title = titled("Commands", [shown.name, ""]);
     page.section(&title, "", &candidates(shown.findings, compare))
 }
@@ -237,6 +242,6 @@ fn candidates(findings: &[Finding], compare: &Compare) -> Markup {
         rows.push(row);
     }
     let effect = compare.effect_name();
-    let headings = ["command", "verdict", "relation", &effect, "pairs"];
+    let headings = ["command", "verdict", "relation", &effect, counted(compare)];
     table(&[&headings[..], &values::titles()].concat(), &rows)
 }

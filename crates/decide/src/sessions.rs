@@ -1,0 +1,304 @@
+//! The trial of two sessions that were not interleaved: runs recorded earlier, and runs of the candidate.
+//!
+//! # Contract
+//! All runs are used, by the ratio of the sessions' quantiles. What changed between the sessions, the candidate or the
+//! machine, cannot be told from them. So neither answer is given, unless the machine is trusted to be the same, or a
+//! control was run in both sessions: then the ratio is divided by the control's, and each of the two has half of the
+//! error.
+//! # What is assumed
+//! The runs of a session are independent. With a control: the machine's change slows the control and the candidate by
+//! the same factor.
+//! # Why it holds
+//! With a chance of all but the error both intervals contain their ratios at all times; then the interval of their
+//! quotient contains the quotient.
+//! # Evidence
+//! `crates/decide/tests/sessions.rs`, `crates/cli/tests/decide_sessions.rs`.
+
+use crate::Failure;
+use crate::pairs::{cost_of_run, effect_of, mirror, neighbours_resemble};
+use crate::question::Compare;
+use crate::record::{Outcome, Run};
+use crate::spread::{Spreads, Values};
+use crate::trial::{self, Trial};
+use crate::verdict::{About, Answer, Effect, Evidence, Finding, OfPairs, OfSessions, Relation};
+use serde::{Deserialize, Serialize};
+use uncontended_figures::progress::State;
+use uncontended_figures::text::several;
+use uncontended_figures::{number, ratio};
+use uncontended_stats::{Invalid, Margin, MaxError, QuantileRatio, Rate};
+
+/// How the runs of two sessions are compared.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sessions {
+    /// Whether the machine is taken to be equally fast in both.
+    pub trusted: bool,
+    /// The command that was run in both, next to the one in question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<String>,
+}
+
+/// The numbers of the commands in the runs of two sessions.
+pub const BASELINE: usize = 0;
+/// The candidate.
+pub const CANDIDATE: usize = 1;
+/// The control, in the baseline's session.
+pub const CONTROL_THEN: usize = 2;
+/// The control, in the candidate's session.
+pub const CONTROL_NOW: usize = 3;
+
+/// The trial of two sessions.
+#[derive(Debug, Clone)]
+pub struct SessionsTrial {
+    compare: Compare,
+    sessions: Sessions,
+    margin: Margin,
+    program: QuantileRatio,
+    control: Option<QuantileRatio>,
+    /// By number.
+    arms: Vec<Arm>,
+}
+
+/// The runs of one command in one session.
+#[derive(Debug, Clone, Default)]
+struct Arm {
+    values: Values,
+    costs: Vec<f64>,
+    failed: u64,
+}
+
+impl SessionsTrial {
+    /// A trial without any runs yet.
+    ///
+    /// # Errors
+    /// If the question makes no sense.
+    pub fn new(compare: &Compare, sessions: &Sessions) -> Result<SessionsTrial, Failure> {
+        if compare.commands.len() != 2 || compare.baseline != BASELINE {
+            return Err(Failure::new("sessions are compared by one command of each", ""));
+        }
+        let wrong = |error: Invalid| {
+            Failure::new(error.to_string(), "see `ComparePlan::margin` and `ComparePlan::quantile`")
+        };
+        let margin = Margin::new(compare.margin).map_err(wrong)?;
+        let rate = Rate::new(compare.cost_quantile().unwrap_or(0.5)).map_err(wrong)?;
+        let error = share(compare.shares()?.median, sessions);
+        let ratio = || QuantileRatio::of_sessions(rate, margin, error);
+        let count = if sessions.control.is_some() { 4 } else { 2 };
+        Ok(SessionsTrial {
+            compare: compare.clone(),
+            sessions: sessions.clone(),
+            margin,
+            program: ratio(),
+            control: sessions.control.as_ref().map(|_| ratio()),
+            arms: vec![Arm::default(); count],
+        })
+    }
+
+    /// The interval of the ratio of costs, divided by the control's.
+    fn interval(&self) -> (f64, f64) {
+        let (low, high) = self.program.interval();
+        let Some(control) = &self.control else { return (low, high) };
+        let (least, most) = control.interval();
+        let quotient = |of: f64, by: f64| if by == 0.0 { f64::INFINITY } else { of / by };
+        let low = if most.is_finite() { quotient(low, most) } else { 0.0 };
+        (low.next_down().max(0.0), quotient(high, least).next_up())
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        let by = self.control.as_ref().map_or(Some(1.0), QuantileRatio::estimate)?;
+        self.program.estimate().map(|of| of / by).filter(|ratio| ratio.is_finite())
+    }
+
+    fn effect(&self, estimate: Option<f64>, interval: (f64, f64)) -> Effect {
+        effect_of(estimate, interval, self.compare.higher_is_better)
+    }
+
+    /// What the runs say about the claim, whatever changed.
+    fn told(&self, interval: (f64, f64)) -> Answer {
+        self.margin.verdict(interval, self.compare.claim.into()).into()
+    }
+
+    /// That the machine changed, if the control says so.
+    fn machine(&self) -> Option<String> {
+        let control = self.control.as_ref()?;
+        let effect = self.effect(control.estimate(), control.interval());
+        let high = effect.high.unwrap_or(f64::INFINITY);
+        (effect.low > 1.0 || high < 1.0).then(|| {
+            format!(
+                "the machine changed between the sessions, since the control's ratio is {}: the candidate's is divided by it, which is right as far as the change is the same for both",
+                ratio(effect.ratio, effect.low, high)
+            )
+        })
+    }
+
+    /// The evidence at the ends of the band; none if the control's evidence counts too.
+    fn evidence(&self) -> Vec<Evidence> {
+        if self.control.is_some() {
+            return Vec::new();
+        }
+        let (least, most) = self.compare.band();
+        let thresholds = if least == most { vec![most] } else { vec![least, most] };
+        let entry = |threshold: f64| {
+            let higher = self.compare.higher_is_better;
+            let at = if higher { mirror(threshold, (least, most)) } else { threshold };
+            let (below, above) = self.program.log_evidence(at);
+            let (below, above) = if higher { (above, below) } else { (below, above) };
+            let needed = self.program.needed();
+            Evidence { threshold, above: Some(above), below: Some(below), needed }
+        };
+        thresholds.into_iter().map(entry).collect()
+    }
+
+    fn runs(&self, arm: usize) -> u64 {
+        self.arms[arm].costs.len() as u64
+    }
+}
+
+/// The error of each ratio.
+fn share(error: MaxError, sessions: &Sessions) -> MaxError {
+    if sessions.control.is_some() { error.split(2) } else { error }
+}
+
+/// Whether this many runs of each session could give any answer, if all those of one were beyond all of the other.
+///
+/// # Errors
+/// If the question makes no sense.
+pub fn could_decide(compare: &Compare, baseline: u64, candidate: u64) -> Result<bool, Failure> {
+    let sessions = compare.sessions.clone().unwrap_or_default();
+    let decides = |beyond: f64| {
+        let mut trial = SessionsTrial::new(compare, &sessions)?;
+        let then = (0..baseline).flat_map(|_| [(BASELINE, 1.0), (CONTROL_THEN, 1.0)]);
+        let now = (0..candidate).flat_map(|_| [(CANDIDATE, beyond), (CONTROL_NOW, 1.0)]);
+        for (arm, value) in then.chain(now) {
+            if arm < trial.arms.len() {
+                trial.push(&Run::of(arm, value))?;
+            }
+        }
+        Ok(trial.is_settled())
+    };
+    Ok(decides(1e300)? || decides(1e-300)?)
+}
+
+impl Trial for SessionsTrial {
+    fn push(&mut self, run: &Run) -> Result<(), Failure> {
+        trial::check(run, self.arms.len())?;
+        let value = run.value.filter(|_| run.outcome == Outcome::Ok);
+        let cost = cost_of_run(value, self.compare.higher_is_better)?;
+        let wrong =
+            |error: Invalid| Failure::new(error.to_string(), "compare a metric that is at least 0");
+        let control = self.control.as_mut();
+        match (run.arm, control) {
+            (BASELINE, _) => self.program.push_a(cost),
+            (CANDIDATE, _) => self.program.push_b(cost),
+            (CONTROL_THEN, Some(control)) => control.push_a(cost),
+            (_, Some(control)) => control.push_b(cost),
+            (_, None) => Ok(()),
+        }
+        .map_err(wrong)?;
+        let arm = &mut self.arms[run.arm];
+        arm.costs.push(cost);
+        arm.values.push(value, run.usage.as_ref());
+        arm.failed += u64::from(value.is_none());
+        Ok(())
+    }
+
+    fn active(&self) -> Vec<usize> {
+        std::iter::once(CANDIDATE).chain(self.control.as_ref().map(|_| CONTROL_NOW)).collect()
+    }
+
+    /// None unless the program's change can be told from the machine's.
+    fn answer(&self) -> Answer {
+        let is_explained = self.sessions.trusted || self.control.is_some();
+        if is_explained { self.told(self.interval()) } else { Answer::Undecided }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.told(self.interval()) != Answer::Undecided
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let interval = self.interval();
+        let told = self.told(interval);
+        let control = self
+            .control
+            .as_ref()
+            .map(|control| self.effect(control.estimate(), control.interval()));
+        let sessions = OfSessions {
+            told,
+            trusted: self.sessions.trusted,
+            baseline_runs: self.runs(BASELINE),
+            measured: self.effect(self.program.estimate(), self.program.interval()),
+            control,
+        };
+        let about = OfPairs {
+            candidate: self.compare.commands[CANDIDATE].clone(),
+            effect: self.effect(self.estimate(), interval),
+            relation: match sessions.is_explained() {
+                true => self.margin.relation(interval).into(),
+                false => Relation::Unknown,
+            },
+            tails: None,
+            values: None,
+            lost_pairs: None,
+            sessions: Some(Box::new(sessions)),
+        };
+        vec![Finding {
+            verdict: self.answer(),
+            n: self.runs(CANDIDATE),
+            successes: self.program.within(self.compare.band().1),
+            decided_by: "quantile-ratio".to_string(),
+            evidence: self.evidence(),
+            interval: [0.0, 1.0],
+            credible: [0.0, 1.0],
+            about: About::Pairs(about),
+        }]
+    }
+
+    fn findings_in_full(&self) -> Vec<Finding> {
+        let spread = |arm: usize| self.arms[arm].values.spread();
+        let mut findings = self.findings();
+        for finding in &mut findings {
+            if let About::Pairs(pairs) = &mut finding.about {
+                let both = spread(BASELINE).zip(spread(CANDIDATE));
+                pairs.values = both.map(|(baseline, candidate)| Spreads { baseline, candidate });
+            }
+        }
+        findings
+    }
+
+    fn state(&self) -> State {
+        let effect = self.effect(self.estimate(), self.interval());
+        let text = format!(
+            "{}, {}; neither answer is certain yet",
+            several(self.runs(CANDIDATE), "run", "runs"),
+            ratio(effect.ratio, effect.low, effect.high.unwrap_or(f64::INFINITY)),
+        );
+        State { text, found: self.compare.commands[CANDIDATE].clone(), ..State::default() }
+    }
+
+    fn diagnoses(&self) -> Vec<String> {
+        let control = self.sessions.control.as_deref().unwrap_or_default();
+        let [baseline, candidate] = [BASELINE, CANDIDATE].map(|arm| &self.compare.commands[arm]);
+        let names = [
+            format!("'{baseline}'"),
+            format!("'{candidate}'"),
+            format!("the control '{control}' in the earlier session"),
+            format!("the control '{control}'"),
+        ];
+        let mut found: Vec<String> = self.machine().into_iter().collect();
+        for (arm, name) in self.arms.iter().zip(names) {
+            if arm.failed > 0 {
+                let (failed, runs) = (arm.failed, arm.costs.len());
+                found.push(format!(
+                    "{failed} of {runs} runs of {name} failed: such a run is lost, worse than any value"
+                ));
+            }
+            if let Some(z) = neighbours_resemble(&arm.costs) {
+                found.push(format!(
+                    "the runs of {name} depend on the previous ones (serial z = {}): they are not independent, so the stated error does not hold",
+                    number(z)
+                ));
+            }
+        }
+        found
+    }
+}
