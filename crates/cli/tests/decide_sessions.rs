@@ -4,6 +4,8 @@ mod decide;
 
 use decide::{Folder, Said, unc};
 use serde_json::Value;
+use std::process::Stdio;
+use std::time::Duration;
 use uncontended_stats::Rng;
 use uncontended_testkit::golden;
 
@@ -70,6 +72,22 @@ fn runs_are_kept_without_a_question() {
     let said = unc(&["record", "--quiet", "--for", "200ms", "-o", &log, "--", "true"]);
     said.assert_status(0);
     assert_eq!(lines(&log).last().unwrap()["end"]["stop"], "max-time");
+}
+
+#[test]
+fn an_interrupt_keeps_the_runs_so_far() {
+    let folder = Folder::new();
+    let log = folder.file("base.log");
+    let mut command = decide::command(&["record", "--quiet", "-o", &log, "--", "sleep 0.01"]);
+    let child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let text = || std::fs::read_to_string(&log).unwrap_or_default();
+    while text().lines().count() < 4 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let (out, signal) = decide::interrupt(child);
+    assert_eq!(signal, decide::TERMINATED);
+    assert!(out.contains("are kept in"), "{out}");
+    assert_eq!(lines(&log).last().unwrap()["end"]["stop"], "interrupted");
 }
 
 /// Without a control, nothing tells the machine from the candidate, whichever answer the runs give.
