@@ -1,11 +1,13 @@
 //! Our code next to its rivals, one file per question: `-- --list` lists the questions, `-- QUESTION [flags]` answers
 //! one.
 
+mod beside_hyperfine;
 mod evidence;
 mod histories;
 mod how_fast_is_sampling;
 mod loom_outcomes;
 mod r10_one_way;
+mod r11_many_one_way;
 mod r1_stream;
 mod r2_bursts;
 mod r3_ping_pong;
@@ -40,9 +42,11 @@ const QUESTIONS: &[Question] = &[
     ("r8_idle_workers", "what does an item cost that goes to one of many idle workers", r8_idle_workers::main),
     ("r9_many_to_many", "how many items a second many producers hand to many consumers", r9_many_to_many::main),
     ("r10_one_way", "how long is an item under way when items come at a given rate", r10_one_way::main),
+    ("r11_many_one_way", "how long is an item of one of many producers under way", r11_many_one_way::main),
     ("robbins", "is the certified bound ever below the truth (for oracles/robbins.py)", robbins::main),
     ("evidence", "is any prior's evidence ever above its integral (for oracles/evidence.py)", evidence::main),
     ("how_fast_is_sampling", "what does a sample without replacement cost", how_fast_is_sampling::main),
+    ("beside_hyperfine", "which tool says sooner whether a command is slower, and is right", beside_hyperfine::main),
     ("histories", "is the search for linearizations as fast as Porcupine's", histories::main),
     ("loom_outcomes", "does the checker of real code find all that loom finds", loom_outcomes::main),
 ];

@@ -5,7 +5,7 @@
 //! time runs from when it was due, not from when the producer came to send it, until the consumer has it: a queue that
 //! holds its producer up is charged for all that came meanwhile (no coordinated omission). The first column is the mean.
 //! Rivals: as in r1; those that do not block are polled at the consumer's end.
-//! Not measured: more than one producer, one CPU (r6), items in bursts (r2).
+//! Not measured: more than one producer (r11), one CPU (r6), items in bursts (r2).
 
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
@@ -119,7 +119,7 @@ fn arrivals<P: Pipe<Item>>(every_ns: f64) -> impl FnMut(&mut Block) + Send + 'st
 }
 
 /// How long a tick is, by a tenth of a second.
-fn tick_ns() -> f64 {
+pub fn tick_ns() -> f64 {
     static TICK_NS: std::sync::OnceLock<f64> = std::sync::OnceLock::new();
     *TICK_NS.get_or_init(|| {
         let start = Moment::now();

@@ -2,6 +2,7 @@
 
 pub mod broadcasts;
 pub mod concurrency_kit;
+pub mod many;
 pub mod ours;
 pub mod payload;
 pub mod pipe;
