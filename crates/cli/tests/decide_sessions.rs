@@ -182,6 +182,8 @@ fn what_cannot_be_compared_is_refused() {
     unc(&["compare", "--baseline", &base, "--", "true"])
         .assert_refused("has runs of the metric regex:.+, not of wall");
     compare(&["--baseline", &base], &["echo 5", "echo 6"]).assert_refused("2 commands for one log");
+    compare(&["--baseline", &base, "--margin", "1%", "--trust-sessions"], &["echo", "5"])
+        .assert_status(0);
     against(&["--block", "3"]).assert_refused("--block is about runs that alternate");
     against(&["--aa"]).assert_refused("is compared with one command or one log");
     against(&["--candidate", &base]).assert_status(2);

@@ -12,7 +12,7 @@ use crate::scan::{self, Parameter};
 use crate::session::Session;
 use crate::sessions::{self, Sessions};
 use crate::verdict::Verdict;
-use crate::{Failure, catch_interrupts, seed};
+use crate::{Failure, catch_interrupts, seed, words};
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::ops::RangeInclusive;
@@ -159,6 +159,11 @@ impl Recorded {
 const THEN: [usize; 2] = [sessions::BASELINE, sessions::CONTROL_THEN];
 const NOW: [usize; 2] = [sessions::CANDIDATE, sessions::CONTROL_NOW];
 
+/// Whether the first of these words is a program, not a command with its arguments.
+fn is_program(words: &[String]) -> bool {
+    words.first().is_some_and(|word| !word.contains(char::is_whitespace))
+}
+
 impl ComparePlan {
     /// The verdict of two sessions.
     ///
@@ -175,14 +180,19 @@ impl ComparePlan {
             Candidate::Log(path) => self.judge_logs(&baseline, path, source.trusted, told),
             Candidate::Command(lines, parameters) => {
                 let lines = scan::expand(lines, parameters)?;
-                let [line] = lines.as_slice() else {
-                    let count = lines.len() as u64;
-                    return Err(Failure::new(
-                        format!("{} for one log", several(count, "command", "commands")),
-                        "name one, quoted together with its arguments",
-                    ));
+                let line = match lines.as_slice() {
+                    [line] => line.clone(),
+                    // There is one candidate, so several words are it and its arguments.
+                    words if parameters.is_empty() && is_program(words) => words::join(words),
+                    lines => {
+                        let count = lines.len() as u64;
+                        return Err(Failure::new(
+                            format!("{} for one log", several(count, "command", "commands")),
+                            "name one, and give each parameter one value",
+                        ));
+                    }
                 };
-                self.judge_command(&baseline, line, source.trusted, told)
+                self.judge_command(&baseline, &line, source.trusted, told)
             }
         }
     }
