@@ -9,7 +9,7 @@
 
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{Arc, AtomicU32, UnsafeCell, spawn};
-use uncontended_model::real::{Explorer, Memory};
+use uncontended_model::real::{Explorer, Memory, spawn_symmetric};
 use uncontended_testkit::explored::{self, BOTH};
 use uncontended_wait::event_count::{EventCount, Form, SingleProducer, Valued};
 use uncontended_wait::{Closed, Deadline, Producer, many, single};
@@ -106,14 +106,10 @@ fn two_waiters<F: Small + SingleProducer>() {
 fn two_waiters_for_one_event<F: Small + SingleProducer>() {
     let mine = log::<F>();
     let mut producer = mine.count.producer().unwrap();
-    let waiters = [(), ()].map(|()| {
-        let theirs = Arc::clone(&mine);
-        spawn(move || theirs.count.wait(0).unwrap())
-    });
+    let theirs = Arc::clone(&mine);
+    let waiters = spawn_symmetric(2, move || theirs.count.wait(0).unwrap());
     producer.increment();
-    for waiter in waiters {
-        assert_eq!(waiter.join().unwrap(), 1);
-    }
+    assert_eq!(waiters.join().unwrap(), [1, 1]);
     producer.release();
 }
 
@@ -121,14 +117,10 @@ fn two_waiters_for_one_event<F: Small + SingleProducer>() {
 fn closing<F: Small + SingleProducer, const WAITERS: usize>() {
     let mine = log::<F>();
     let producer = mine.count.producer().unwrap();
-    let waiters = [(); WAITERS].map(|()| {
-        let theirs = Arc::clone(&mine);
-        spawn(move || theirs.count.wait(0))
-    });
+    let theirs = Arc::clone(&mine);
+    let waiters = spawn_symmetric(WAITERS, move || theirs.count.wait(0) == Err(Closed));
     drop(producer);
-    for waiter in waiters {
-        assert_eq!(waiter.join().unwrap(), Err(Closed));
-    }
+    assert_eq!(waiters.join().unwrap(), [true; WAITERS]);
 }
 
 /// One event, then the producer ends: a waiter for the event sees it, however late it checks (V7).
@@ -198,47 +190,36 @@ fn the_last_of_two() {
 /// A close by any thread (V7).
 fn many_closing() {
     let count = Arc::new(many::EventCount32::new());
-    let waiters = [(), ()].map(|()| {
-        let theirs = Arc::clone(&count);
-        spawn(move || theirs.wait(0))
-    });
+    let theirs = Arc::clone(&count);
+    let waiters = spawn_symmetric(2, move || theirs.wait(0) == Err(Closed));
     count.close();
-    for waiter in waiters {
-        assert_eq!(waiter.join().unwrap(), Err(Closed));
-    }
+    assert_eq!(waiters.join().unwrap(), [true; 2]);
 }
 
 /// A job for one of two waiters, and one wakeup; the close is for the other (V2, V7).
 fn one_job() {
     let shared = Arc::new((many::EventCount32::new(), AtomicU32::new(0)));
-    let waiters = [(), ()].map(|()| {
-        let shared = Arc::clone(&shared);
-        spawn(move || {
-            let take = |_| shared.1.compare_exchange(1, 0, Acquire, Relaxed).is_ok();
-            shared.0.wait_until(take).is_ok()
-        })
+    let theirs = Arc::clone(&shared);
+    let waiters = spawn_symmetric(2, move || {
+        let take = |_| theirs.1.compare_exchange(1, 0, Acquire, Relaxed).is_ok();
+        theirs.0.wait_until(take).is_ok()
     });
     shared.1.store(1, Release);
     shared.0.add_and_wake_one(1);
     shared.0.close();
-    let took = waiters.map(|waiter| u32::from(waiter.join().unwrap()));
-    assert_eq!(took[0] + took[1], 1, "taken once");
+    assert_eq!(waiters.join().unwrap(), [false, true], "taken once");
 }
 
 /// An event that wakes all waiters, while another thread's wakes one of them (V2).
 fn one_for_all_and_one_for_one() {
     let count = Arc::new(many::EventCount32::new());
-    let waiters = [(), ()].map(|()| {
-        let theirs = Arc::clone(&count);
-        spawn(move || theirs.wait(0).unwrap())
-    });
+    let theirs = Arc::clone(&count);
+    let waiters = spawn_symmetric(2, move || theirs.wait(0).unwrap());
     let theirs = Arc::clone(&count);
     let other = spawn(move || theirs.add_and_wake_one(1));
     count.increment();
     other.join().unwrap();
-    for waiter in waiters {
-        assert_ne!(waiter.join().unwrap(), 0);
-    }
+    assert!(!waiters.join().unwrap().contains(&0));
 }
 
 /// A count of 64 bits, of which the kernel compares the low half.
@@ -396,9 +377,9 @@ mod x86 {
 
     #[test]
     fn one_word_form_wakes_two_waiters_of_different_events() {
-        // More executions than can be explored.
         let name = "one-word form, two waiters of different events";
-        explored::begins(name, (48_000, Some(300_000)), &TSO, explorer, || two_waiters::<One>);
+        let explorer = |memory| explorer(memory).executions(4_000_000);
+        explored::begins(name, (48_000, None), &TSO, explorer, || two_waiters::<One>);
     }
 
     #[test]
