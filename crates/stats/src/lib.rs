@@ -7,6 +7,7 @@
 
 mod ball;
 pub mod bursts;
+pub mod change;
 pub mod credible;
 mod deviance;
 mod drive;
