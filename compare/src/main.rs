@@ -19,6 +19,7 @@ mod r8_idle_workers;
 mod r9_many_to_many;
 mod rivals;
 mod robbins;
+mod track;
 mod u1_publish;
 mod u2_wake;
 
@@ -45,6 +46,7 @@ const QUESTIONS: &[Question] = &[
     ("r11_many_one_way", "how long is an item of one of many producers under way", r11_many_one_way::main),
     ("robbins", "is the certified bound ever below the truth (for oracles/robbins.py)", robbins::main),
     ("evidence", "is any prior's evidence ever above its integral (for oracles/evidence.py)", evidence::main),
+    ("track", "how many false changes are found in a series, and how soon a true one (for oracles/track.py)", track::main),
     ("how_fast_is_sampling", "what does a sample without replacement cost", how_fast_is_sampling::main),
     ("beside_hyperfine", "which tool says sooner whether a command is slower, and is right", beside_hyperfine::main),
     ("histories", "is the search for linearizations as fast as Porcupine's", histories::main),
