@@ -505,8 +505,9 @@ impl Permute {
     }
 }
 
-/// A metric as part of a sentence.
-fn spoken(metric: &str) -> &str {
+/// A metric as part of a sentence: `the wall time`.
+#[must_use]
+pub fn spoken(metric: &str) -> &str {
     match metric {
         "wall" => "the wall time",
         "user" => "the user time",

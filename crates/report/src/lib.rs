@@ -30,6 +30,7 @@ pub mod svg;
 pub mod terminal;
 pub mod terms;
 pub mod tracefile;
+pub mod track;
 pub mod verdict;
 
 /// Text made safe to print and cut to width.

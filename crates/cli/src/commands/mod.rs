@@ -23,6 +23,7 @@ pub(crate) mod run;
 mod slo;
 mod suite;
 mod terms;
+mod track;
 mod verdict;
 
 pub(crate) use self::arguments::{Arguments, execute};
@@ -48,6 +49,7 @@ pub(crate) enum Command {
     Record(Box<record::Flags>),
     Power(Box<power::Flags>),
     Verdict(Box<verdict::Flags>),
+    Track(Box<track::Flags>),
     Litmus(litmus::Litmus),
     Linearize(Box<linearize::Flags>),
     Terms(terms::Arguments),
@@ -75,6 +77,7 @@ impl Command {
             Command::Record(flags) => flags.execute(),
             Command::Power(flags) => flags.execute(),
             Command::Verdict(flags) => flags.execute(),
+            Command::Track(flags) => flags.execute(),
             Command::Litmus(command) => command.execute(),
             Command::Linearize(flags) => flags.execute(),
             Command::Terms(arguments) => arguments.execute(),
@@ -93,6 +96,7 @@ pub(crate) fn tell_usage_error(error: &clap::Error) {
     let schema = match command.to_str() {
         Some("slo" | "compare" | "permute" | "verdict") => uncontended_decide::verdict::SCHEMA,
         Some("power") => power::SCHEMA,
+        Some("track") => track::SCHEMA,
         Some("linearize") => linearize::SCHEMA,
         _ => return,
     };

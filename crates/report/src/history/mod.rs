@@ -107,11 +107,7 @@ impl History {
     /// # Errors
     /// [`HistoryError::NoHome`].
     pub fn of_user() -> Result<History, HistoryError> {
-        let absolute =
-            |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let state =
-            absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
-        Ok(History::at(state.ok_or(HistoryError::NoHome)?.join("uncontended/runs")))
+        Ok(History::at(state_folder()?.join("runs")))
     }
 
     /// A history in `folder`.
@@ -256,6 +252,14 @@ impl History {
             }
         }
     }
+}
+
+/// The user's folder for what is kept.
+pub(crate) fn state_folder() -> Result<PathBuf, HistoryError> {
+    let absolute =
+        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    Ok(state.ok_or(HistoryError::NoHome)?.join("uncontended"))
 }
 
 fn summary(report: &RunReport, number: u64, started_unix_s: u64) -> Summary {

@@ -128,7 +128,7 @@ fn change(before: u64, after: u64) -> String {
 }
 
 /// Seconds since 1970 as a date and time, UTC.
-fn date(unix_s: u64) -> String {
+pub(crate) fn date(unix_s: u64) -> String {
     let (days, seconds) = (unix_s / 86_400, unix_s % 86_400);
     let (year, month, day) = civil(days);
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", seconds / 3_600, seconds / 60 % 60)

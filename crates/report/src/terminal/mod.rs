@@ -18,6 +18,7 @@ mod locks;
 mod ranking;
 mod spans;
 mod threads;
+mod track;
 mod worst;
 mod wrappers;
 
@@ -25,9 +26,12 @@ pub(crate) use culprits::{
     beside_none, gain, negligible, notes, ranked, shown, still_waited_ns, unranked, waited_for,
     waited_ns, words,
 };
+pub(crate) use history::date;
 pub use history::{difference, history};
 pub(crate) use ranking::{long_work, mainly, then};
 pub(crate) use threads::{longest_join, own_switches};
+pub use track::{one_series, track};
+pub(crate) use track::{sentence as series_sentence, word as turn_word};
 pub(crate) use worst::{both_ends, cause, lost, member, slept};
 
 use crate::called;
