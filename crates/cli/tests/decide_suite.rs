@@ -42,9 +42,9 @@ fn the_error_of_a_suite_is_shared_and_its_worst_answer_counts() {
     let (page, text) = (folder.file("page.html"), folder.file("text.md"));
     assert_eq!(suite(&folder, &good, &["--quiet", "--html", &page, "--markdown", &text]).status, 0);
     let page = std::fs::read_to_string(page).unwrap();
-    // The rate of each; the evidence of the runs and, at both ends, of the pairs; the ratios and the pairs.
-    assert_eq!(page.matches("<svg").count(), 8);
-    assert!(page.contains("<h2>counts</h2>") && page.contains("<h2>Pairs: pairs: column 2</h2>"));
+    // The rate of each; the evidence of the runs and, at both ends, of the pairs; the values of both, and the ratios.
+    assert_eq!(page.matches("class=\"figure").count(), 11);
+    assert!(page.contains(">counts</h2>") && page.contains("<h2>The values: pairs</h2>"));
     let text = std::fs::read_to_string(text).unwrap();
     assert!(
         ["### counts\n", "### pairs\n", "### runs\n"].iter().all(|head| text.contains(head)),
@@ -168,15 +168,15 @@ fn pages_have_their_pictures_and_need_nothing_from_elsewhere() {
             assert!(!page.contains(outside), "{outside}");
         }
         assert!(!page.contains("<b>hostile"), "what came from outside is escaped");
-        page.matches("<svg").count()
+        page.matches("class=\"figure").count()
     };
-    // The rate alone; the rate and the evidence; and in compare two thresholds, the ratios and the pairs.
+    // The rate alone; the rate, the evidence and the values twice; and in compare two thresholds and the ratios.
     assert_eq!(pictures(&["slo", "--rate", ".98", "--counts", "3972/4000"]), 1);
-    assert_eq!(pictures(&["slo", "--at-most", "1h", "--rate", "60%", "--", "true"]), 2);
-    assert_eq!(pictures(&["compare", "--max-runs", "20", "--", "true", "true '<b>hostile'"]), 5);
+    assert_eq!(pictures(&["slo", "--at-most", "1h", "--rate", "60%", "--", "true"]), 4);
+    assert_eq!(pictures(&["compare", "--max-runs", "20", "--", "true", "true '<b>hostile'"]), 6);
     let values = folder.file("values");
     std::fs::write(&values, "1\n2\n3\n").unwrap();
-    assert_eq!(pictures(&["permute", &values, &values]), 2);
+    assert_eq!(pictures(&["permute", &values, &values]), 3);
 }
 
 #[test]

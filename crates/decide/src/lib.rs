@@ -20,6 +20,7 @@ pub mod lines;
 mod logfile;
 pub mod measure;
 pub mod metric;
+pub mod origin;
 pub mod pairs;
 pub mod path;
 pub mod pilot;

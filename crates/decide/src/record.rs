@@ -9,6 +9,7 @@
 
 use crate::Failure;
 use crate::fingerprint::Fingerprint;
+use crate::origin::Origin;
 use crate::question::Question;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
@@ -33,6 +34,9 @@ pub struct Head {
     /// The machine that wrote the log, when it began; none in older logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Fingerprint>,
+    /// When and of what revision; none in older logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// One run.

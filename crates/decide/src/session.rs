@@ -13,6 +13,7 @@
 use crate::Failure;
 use crate::fingerprint::Fingerprint;
 use crate::logfile::LogFile;
+use crate::origin::Origin;
 use crate::progress::Progress;
 use crate::question::Question;
 use crate::record::{self, Head, Line, Run, SCHEMA, Stop};
@@ -65,8 +66,10 @@ impl Session {
     ) -> Result<Session, Failure> {
         let trial = hypothesis.asked().trial(None)?;
         let (seed, warnings) = (setting.seed.to_string(), setting.warnings);
-        let machine = setting.log.map(|_| Fingerprint::here());
-        let head = Head { schema: SCHEMA.to_string(), hypothesis, seed, warnings, machine };
+        let is_kept = setting.log.is_some() || setting.keep_runs;
+        let (machine, origin) = (is_kept.then(Fingerprint::here), is_kept.then(Origin::here));
+        let schema = SCHEMA.to_string();
+        let head = Head { schema, hypothesis, seed, warnings, machine, origin };
         let log = match setting.log {
             Some(path) => {
                 record::check_path(path)?;

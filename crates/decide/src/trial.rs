@@ -95,6 +95,8 @@ pub fn verdict(trial: &dyn Trial, head: &Head, stop: Stop) -> Verdict {
         hypothesis: head.hypothesis.clone(),
         warnings,
         seed: head.seed.clone(),
+        machine: head.machine.clone(),
+        origin: head.origin.clone(),
         log: None,
         runs: None,
     }

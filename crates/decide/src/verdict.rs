@@ -4,7 +4,9 @@
 //! Field names are the JSON contract of `docs/json.md`: within version 1, fields may be added, never renamed or
 //! removed.
 
+use crate::fingerprint::Fingerprint;
 use crate::guard::TailFinding;
+use crate::origin::Origin;
 use crate::question::Question;
 use crate::rates::Dependence;
 use crate::record::{Run, Stop};
@@ -321,6 +323,12 @@ pub struct Verdict {
     pub warnings: Vec<String>,
     /// Seed of all randomness.
     pub seed: String,
+    /// The machine, as the runs began, if they were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Fingerprint>,
+    /// When and of what revision the runs were made, if they were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// The raw log's path, if one was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,

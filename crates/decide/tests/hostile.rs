@@ -79,6 +79,7 @@ fn text(hypothesis: &Question, rng: &mut Rng) -> Vec<u8> {
         seed: "1".to_string(),
         warnings: Vec::new(),
         machine: rng.chance(0.5).then(Fingerprint::here),
+        origin: None,
     };
     let commands = head
         .hypothesis

@@ -3,12 +3,28 @@
 
 use uncontended_figures as figures;
 use uncontended_report::html::Page;
-use uncontended_report::svg::{Column, Look, Within, evidence, flame, paired, rate, ratios};
+use uncontended_report::svg::{
+    Arm, Column, Look, MOST_POINTS, Marked, Scale, Within, distribution, evidence, flame, in_order,
+    rate, ratios,
+};
 
 fn path(slope: f64, looks: u64) -> Vec<Look> {
     (0..looks)
         .map(|n| Look { n: n * 5, log10_e: slope * n as f64 + (n as f64 * 0.9).sin() * 0.4 })
         .collect()
+}
+
+fn scale() -> Scale {
+    Scale { label: "wall time".to_owned(), format: figures::duration_f, is_alone: false }
+}
+
+fn arm(name: &str, values: impl Iterator<Item = Option<f64>>) -> Arm {
+    Arm { name: name.to_owned(), runs: (1..).zip(values).collect(), quantile: Some((1.1e8, 1.2e8)) }
+}
+
+/// Points, of all widths in which a chart is drawn.
+fn points(chart: &str) -> usize {
+    chart.matches("h0").count()
 }
 
 #[test]
@@ -20,26 +36,33 @@ fn a_verdict_has_its_pictures() {
     );
     let pairs: Vec<(f64, f64)> =
         (0..60).map(|n| (1e8 + f64::from(n % 7) * 3e6, 1.02e8 + f64::from(n % 11) * 2e6)).collect();
-    let compared = paired(("A: sort", "B: sort --parallel=2"), &pairs, figures::duration_f);
+    let arms = [
+        arm("A: sort", pairs.iter().map(|(a, _)| Some(*a))),
+        arm("B: sort --parallel=2", pairs.iter().map(|(_, b)| Some(*b)).chain([None])),
+    ];
+    let marked = Marked { quantile: Some(("median".to_owned(), 0.5)), threshold: None };
+    let spread = distribution(&arms, &marked, &scale(), false);
+    let ordered = in_order(&arms, &[(3, 9)], &marked, &scale());
     assert!(
         known.0.contains("interval of the rate")
             && known.0.contains("or below")
             && known.0.contains("99 %")
     );
     assert!(grown.0.contains("decided") && grown.0.contains("against at most 98 %"));
-    assert_eq!(compared.0.matches("<circle").count(), 60);
+    assert!(spread.0.contains("B: sort --parallel=2") && spread.0.contains("median"));
+    assert_eq!(points(&ordered.0), 2 * 121, "the one that failed is shown too");
+    assert!(ordered.0.contains("slow runs in a row") && ordered.0.contains("failed"));
     let within: Vec<Within> = (1..=60)
         .map(|n| Within { n, low: 1.0 - 1.0 / n as f64, high: 1.0 + 2.0 / n as f64 })
         .collect();
     let quotients: Vec<f64> = pairs.iter().map(|(a, b)| b / a).collect();
-    let narrowed = ratios(&quotients, &within, (1.0 / 1.02, 1.02));
-    assert_eq!(narrowed.0.matches("<circle").count(), 60);
+    let narrowed = ratios(&quotients, &within, (1.0 / 1.02, 1.02), "median ratio", true);
+    assert_eq!(points(&narrowed.0), 3 * 60, "a picture that stands alone has a third width");
     assert!(narrowed.0.contains("margin") && narrowed.0.contains("interval of the median"));
-    // The names of the series are one text: however large its font, they do not overlap.
-    let legend = narrowed.0.split("<text class=\"legend\"").nth(1).unwrap();
-    let legend = legend.split("</text>").next().unwrap();
-    assert_eq!(legend.matches("<tspan").count(), 4, "{legend}");
-    assert!(legend.contains("pairs") && legend.contains("interval of the median"), "{legend}");
+    // The names of the marks are text of the page, which wraps: they do not overlap.
+    let key = narrowed.0.split("<p class=\"key\"").nth(1).unwrap().split("</p>").next().unwrap();
+    assert_eq!(key.matches("<span").count(), 4, "{key}");
+    assert!(key.contains("pairs") && key.contains("interval of the median"), "{key}");
     if let Some(folder) = std::env::var_os("UNC_PAGES") {
         let page = Page::new(
             "unc slo --at-least 1 --rate 0.99",
@@ -47,7 +70,8 @@ fn a_verdict_has_its_pictures() {
         )
         .section("What is known of the rate", "", &known)
         .section("How the evidence grew", "", &grown)
-        .section("Pairs", "", &compared)
+        .section("Distribution", "", &spread)
+        .section("In order", "", &ordered)
         .section("Ratios", "", &narrowed);
         std::fs::write(std::path::Path::new(&folder).join("verdict.html"), page.html()).unwrap();
     }
@@ -74,17 +98,73 @@ fn odd_figures_leave_no_trace_of_themselves() {
     }
     for a in odd {
         for b in odd {
-            svgs.push(paired(("a", "b"), &[(a, b), (b, a)], figures::duration_f));
+            let arms =
+                [Arm { quantile: Some((a, b)), ..arm("a", [Some(a), None, Some(b)].into_iter()) }];
+            let marked = Marked {
+                quantile: Some(("q".to_owned(), a)),
+                threshold: Some(("t".to_owned(), b)),
+            };
+            svgs.push(distribution(&arms, &marked, &scale(), true));
+            svgs.push(in_order(&arms, &[(u64::MAX, 0)], &marked, &scale()));
             svgs.push(evidence(&[("e", &[Look { n: u64::MAX, log10_e: a }])], b));
-            svgs.push(ratios(&[a, b], &[Within { n: u64::MAX, low: a, high: b }], (a, b)));
+            svgs.push(ratios(
+                &[a, b],
+                &[Within { n: u64::MAX, low: a, high: b }],
+                (a, b),
+                "x",
+                true,
+            ));
         }
     }
-    svgs.push(paired(("", ""), &[], figures::number));
+    svgs.push(distribution(&[], &Marked::default(), &scale(), false));
+    svgs.push(in_order(&[], &[], &Marked::default(), &scale()));
     svgs.push(evidence(&[], 2.0));
     for svg in svgs {
         let svg = svg.0;
-        assert!(svg.contains("<svg ") && svg.ends_with("</svg></div>"));
+        assert!(svg.contains("<svg ") && svg.ends_with("</svg></div></div>"));
         assert!(!svg.contains("NaN") && !svg.contains("\"inf") && !svg.contains(" inf"), "{svg}");
+    }
+}
+
+/// However many runs there are, a picture has about a screen's points, and the extremes are among them.
+#[test]
+fn many_runs_are_thinned_and_keep_their_extremes() {
+    let value = |nth: u64| Some(if nth == 4_321 { 9e9 } else { 1e6 + (nth * 37 % 101) as f64 });
+    let arms = [arm("a", (0..10_000).map(value))];
+    let alone = in_order(&arms, &[], &Marked::default(), &scale()).0;
+    assert!((600..=2 * MOST_POINTS + 8).contains(&points(&alone)), "{}", points(&alone));
+    // The greatest value is near the upper edge: 30 units down, and 4 % of the height.
+    let path = alone.split("class=\"c2 point\"").nth(1).unwrap().split("d=\"").nth(1).unwrap();
+    let heights = path
+        .split('"')
+        .next()
+        .unwrap()
+        .split("h0")
+        .filter_map(|dot| dot.split(' ').nth(1)?.parse::<f64>().ok());
+    assert!(heights.fold(f64::INFINITY, f64::min) < 45.0);
+    let steps = distribution(&arms, &Marked::default(), &scale(), false).0;
+    assert!(steps.matches('H').count() <= 2 * MOST_POINTS + 4, "{}", steps.matches('H').count());
+}
+
+/// Marks of an axis that would overlap are omitted.
+#[test]
+fn texts_along_an_axis_do_not_overlap() {
+    let arms = [arm("a", (0..40).map(|nth| Some(1.001_234e9 + f64::from(nth) * 1e3)))];
+    let chart = distribution(&arms, &Marked::default(), &scale(), false).0;
+    for svg in chart.split("<svg").skip(1) {
+        let grid = svg.split("class=\"label\"").next().unwrap();
+        let texts = grid.split("<text").skip(1).filter(|text| text.contains("middle"));
+        let placed: Vec<(f64, f64)> = texts
+            .map(|text| {
+                let x = text.split("x=\"").nth(1).unwrap().split('"').next().unwrap();
+                let shown = text.split('>').nth(1).unwrap().split('<').next().unwrap();
+                (x.parse::<f64>().unwrap(), 6.0 * shown.chars().count() as f64)
+            })
+            .collect();
+        assert!(!placed.is_empty(), "{svg}");
+        for pair in placed.windows(2) {
+            assert!(pair[1].0 - pair[0].0 >= (pair[0].1 + pair[1].1) / 2.0, "{placed:?}");
+        }
     }
 }
 

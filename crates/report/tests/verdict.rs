@@ -200,6 +200,11 @@ fn pages_say_what_their_pictures_show() {
     let pair = |at: u64| format!("{} {}", noise(at), noise(at * 7 + 3));
     let pairs = verdict("[[compare]]\nfrom = 'FILE'\nmargin = '25 %'", [&pair, &none], 60);
     says(&pairs, &["The rate of pairs that support the claim; the test", "one half", "1/1.25"]);
+    says(
+        &pairs,
+        &["answer yes", "Yes</p>", "'column 2' is not worse than 'column 1'", "Distribution"],
+    );
+    says(&pairs, &["In order", "no more clustered than by chance", "As printed", "How it was"]);
     let groups = "[[permute]]\nvalues = ['FILE', 'OTHER']\nseed = 3\nor-below = 0.04";
     let value = |at: u64| noise(at).to_string();
     let groups = verdict(groups, [&value, &value], 20);

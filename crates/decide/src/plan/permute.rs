@@ -4,6 +4,7 @@ use super::{Files, Keys, Plan, Told};
 use crate::fingerprint::Fingerprint;
 use crate::lines::{Lines, unless_several};
 use crate::logfile::LogFile;
+use crate::origin::Origin;
 use crate::question::{Permute, Question};
 use crate::record::{self, Head, Line, Stop};
 use crate::resampling::ResampleTrial;
@@ -85,7 +86,8 @@ impl Plan for PermutePlan {
             hypothesis: Question::Permute(permute.clone()),
             seed: permute.seed.clone(),
             warnings: Vec::new(),
-            machine: self.log.as_ref().map(|_| Fingerprint::here()),
+            machine: Some(Fingerprint::here()),
+            origin: Some(Origin::here()),
         };
         let mut log = self.open_log(&Line::Head(Box::new(head.clone())))?;
         catch_interrupts()?;

@@ -239,6 +239,8 @@ impl SloPlan {
             hypothesis: Question::Slo(slo),
             warnings: Vec::new(),
             seed: NOTHING_RANDOM.to_string(),
+            machine: None,
+            origin: None,
             log: None,
             runs: Some(Vec::new()),
         })

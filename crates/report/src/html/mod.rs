@@ -52,6 +52,13 @@ impl Page {
         self
     }
 
+    /// Adds content without a heading.
+    #[must_use]
+    pub fn part(mut self, content: &Markup) -> Page {
+        self.body.push(html! { section { (content) } });
+        self
+    }
+
     /// Adds a section: heading, remark and content.
     #[must_use]
     pub fn section(mut self, heading: &str, remark: &str, content: &Markup) -> Page {
@@ -160,6 +167,22 @@ pub fn table(headings: &[&str], rows: &[Vec<Cell>]) -> Markup {
             }
         }
     }
+}
+
+/// A picture with its heading and a remark.
+pub fn figure(heading: &str, remark: &str, picture: &Markup) -> Markup {
+    html! {
+        div {
+            h3 { (heading) }
+            (picture)
+            @if !remark.is_empty() { p class="remark" { (remark) } }
+        }
+    }
+}
+
+/// Pictures side by side, or below each other where the page is too narrow.
+pub fn side_by_side(figures: &[Markup]) -> Markup {
+    html! { div class="pair" { @for figure in figures { (figure) } } }
 }
 
 /// Sentences, one per line, numbered if `ordered`.

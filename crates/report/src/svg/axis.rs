@@ -32,7 +32,7 @@ impl Axis {
         let decades: Vec<i32> = (low.log10().floor() as i32..=high.log10().ceil() as i32).collect();
         let stride = decades.len().div_ceil(8).max(1);
         // Within one or two decades, powers of ten alone are too few marks.
-        let parts: &[f64] = if decades.len() <= 3 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let parts: &[f64] = if decades.len() <= 4 { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let values = decades
             .iter()
             .step_by(stride)
@@ -72,6 +72,11 @@ impl Axis {
     /// Marked values and their text.
     pub fn ticks(&self) -> &[(f64, String)] {
         &self.ticks
+    }
+
+    /// The least and the greatest value.
+    pub fn ends(&self) -> (f64, f64) {
+        (self.low, self.high)
     }
 
     /// The axis's label.

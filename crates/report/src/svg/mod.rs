@@ -11,13 +11,15 @@ mod axis;
 mod chart;
 mod flame;
 mod lanes;
+mod values;
 mod verdict;
 
 pub use axis::Axis;
 pub use chart::{Chart, Marks};
 pub use flame::{Column, flame};
 pub use lanes::{Lane, Segment, lanes};
-pub use verdict::{Look, Within, evidence, paired, rate, ratios};
+pub use values::{Arm, MOST_POINTS, Marked, Scale, distribution, in_order};
+pub use verdict::{Look, Within, evidence, rate, ratios};
 
 use maud::{Markup, html};
 

@@ -1,5 +1,6 @@
-//! The pictures of a verdict: what is known of a rate, how the evidence grew, how pairs compare.
+//! The pictures of a verdict: what is known of a rate, how the evidence grew, how ratios narrow.
 
+use super::values::thinned;
 use super::{Axis, Chart, Marks};
 use maud::Markup;
 use uncontended_figures as figures;
@@ -45,7 +46,7 @@ pub fn rate(
         .band("interval of the rate", 2, interval.0, interval.1)
         .series("likelihood", 2, Marks::Area, &points);
     for (name, rate) in thresholds {
-        chart = chart.at_x(name, 0, *rate);
+        chart = chart.at_x(&format!("{name}: {}", rate_text(*rate)), 0, *rate);
     }
     chart.svg()
 }
@@ -95,9 +96,15 @@ pub struct Within {
     pub high: f64,
 }
 
-/// The ratio of each pair in the order they were made, the narrowing interval of their median, and the ends of the
-/// equivalence band.
-pub fn ratios(ratios: &[f64], within: &[Within], ends: (f64, f64)) -> Markup {
+/// The ratio of each pair in the order they were made, the narrowing interval of their median (or of what `of` names),
+/// and the band of equivalent ratios. `is_alone` if no other picture is next to it.
+pub fn ratios(
+    ratios: &[f64],
+    within: &[Within],
+    ends: (f64, f64),
+    of: &str,
+    is_alone: bool,
+) -> Markup {
     let shown = |ratio: f64| ratio.is_finite() && ratio > 0.0;
     let all = || ratios.iter().copied().chain([ends.0, ends.1]).filter(|&ratio| shown(ratio));
     let low = all().fold(f64::INFINITY, f64::min);
@@ -110,38 +117,17 @@ pub fn ratios(ratios: &[f64], within: &[Within], ends: (f64, f64)) -> Markup {
     };
     let numbered = ratios.iter().enumerate().map(|(nth, &ratio)| ((nth + 1) as f64, ratio));
     let points: Vec<(f64, f64)> = numbered.filter(|&(_, ratio)| shown(ratio)).collect();
+    let points = thinned(&points);
     let end = |end: fn(&Within) -> f64| -> Vec<(f64, f64)> {
         let ends = within.iter().map(|within| (within.n as f64, end(within)));
         ends.filter(|&(_, ratio)| shown(ratio)).collect()
     };
-    let mut chart = Chart::new("How the ratios came", x, y)
+    Chart::new("How the ratios came", x, y)
+        .alone(is_alone)
+        .band_y("within the margin", 1, ends.0, ends.1)
+        .at_y("equal", 3, 1.0)
         .series("pairs", 2, Marks::Points, &points)
-        .series("interval of the median", 4, Marks::Steps, &end(|within| within.low))
+        .series(&format!("interval of the {of}"), 4, Marks::Steps, &end(|within| within.low))
         .series("", 4, Marks::Steps, &end(|within| within.high))
-        .at_y("margin", 0, ends.1);
-    if ends.0 < ends.1 {
-        chart = chart.at_y("", 0, ends.0);
-    }
-    chart.svg()
-}
-
-/// Pairs of measurements, one point per pair, on equal axes; below the dashed line B was less than A.
-/// `format` writes a value with its unit; the names are those of the two commands.
-pub fn paired(names: (&str, &str), pairs: &[(f64, f64)], format: fn(f64) -> String) -> Markup {
-    let values = || pairs.iter().flat_map(|&(a, b)| [a, b]).filter(|value| value.is_finite());
-    let (low, high) = values()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-    let margin = if high > low { (high - low) * 0.05 } else { high.abs().max(1.0) * 0.05 };
-    let axis = |name: &str| {
-        // Values that spread over decades need a logarithmic axis.
-        if low > 0.0 && high / low > 30.0 {
-            Axis::log(low * 0.8, high * 1.2, name, format)
-        } else {
-            Axis::linear(low - margin, high + margin, name, format)
-        }
-    };
-    Chart::new("Pairs of measurements", axis(names.0), axis(names.1))
-        .guide("equal", 3, (low, low), (high, high))
-        .series("pairs", 2, Marks::Points, pairs)
         .svg()
 }

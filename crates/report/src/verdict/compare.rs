@@ -1,13 +1,14 @@
 //! The presentation of a comparison.
 
+use super::banner::{self, Plain};
 use super::page::{self, Shown};
-use super::{Cause, Form, Why, values};
-use crate::html::Page;
-use uncontended_decide::question::{Claim, Compare};
+use super::{Cause, Form, Why, pictures, values};
+use maud::Markup;
+use uncontended_decide::question::{Claim, Compare, spoken};
 use uncontended_decide::verdict::{Answer, Effect, Finding, OfPairs, Relation};
 use uncontended_figures::table::{Column, Table};
 use uncontended_figures::text::several;
-use uncontended_figures::{Dimension, given_number, given_percent, ratio, whole};
+use uncontended_figures::{Dimension, given_number, given_percent, percentile, ratio, whole};
 
 impl Form for Compare {
     fn said(&self, finding: &Finding) -> String {
@@ -139,8 +140,112 @@ impl Form for Compare {
         Some(Compare::band(self))
     }
 
-    fn pictures(&self, page: Page, shown: &Shown<'_>) -> Page {
-        page::of_pairs(page, self, shown)
+    fn effect(&self) -> String {
+        self.effect_name()
+    }
+
+    fn plainly(&self, finding: &Finding) -> Plain {
+        let Some(pairs) = finding.pairs() else {
+            return Plain { answer: String::new(), seen: String::new() };
+        };
+        Plain {
+            answer: banner::capital(&plain_answer(self, finding.verdict, pairs)),
+            seen: seen(self, finding.n, &pairs.effect),
+        }
+    }
+
+    fn pictures(&self, shown: &Shown<'_>) -> Vec<Markup> {
+        pictures::of_compare(self, shown)
+    }
+
+    fn commands(&self, shown: &Shown<'_>) -> Markup {
+        page::candidates(shown.findings, self)
+    }
+
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let what = |arm: usize| if arm == self.baseline { "baseline" } else { "candidate" };
+        let line = |arm: usize| match self.lines.get(arm) {
+            Some(line) => format!("{}: {line}", self.commands[arm]),
+            None => self.commands[arm].clone(),
+        };
+        (0..self.commands.len()).map(|arm| (what(arm), line(arm))).collect()
+    }
+}
+
+/// What was found, in the words of a user of the program.
+fn plain_answer(compare: &Compare, verdict: Answer, pairs: &OfPairs) -> String {
+    let (names, baseline) = names(compare, pairs);
+    if pairs.tails.is_some_and(|tails| tails.clause(compare.claim, verdict).starts_with(',')) {
+        return format!("of '{names}': {}", said_of_pair(compare, verdict, pairs));
+    }
+    let is_time = Dimension::of_unit(&compare.unit) == Some(Dimension::Time);
+    let (worse, better) = match is_time && !compare.higher_is_better {
+        true => ("slower", "faster"),
+        false => ("worse", "better"),
+    };
+    let by = match compare.margin {
+        0.0 => String::new(),
+        margin => format!(" by more than {}", given_percent(margin)),
+    };
+    let said = match compare.claim {
+        Claim::NoWorse => [format!("not {worse}"), worse.to_owned()],
+        Claim::Better => [better.to_owned(), format!("not {better}")],
+        Claim::Equivalent => ["not different".to_owned(), "different".to_owned()],
+        Claim::Different => ["different".to_owned(), "not different".to_owned()],
+    };
+    let of =
+        if matches!(compare.claim, Claim::Equivalent | Claim::Different) { "from" } else { "than" };
+    let [yes, no] = said.map(|word| format!("'{names}' is {word} {of} '{baseline}'{by}"));
+    match verdict {
+        Answer::Yes => yes,
+        Answer::No => no,
+        _ => format!("it is not certain whether {yes}"),
+    }
+}
+
+/// Short names of the candidate and the baseline.
+fn names(compare: &Compare, pairs: &OfPairs) -> (String, String) {
+    let baseline = compare.commands.get(compare.baseline).map_or("", String::as_str);
+    let mut names = values::labels(&[&pairs.candidate, baseline]);
+    let baseline = names.pop().unwrap_or_default();
+    (names.pop().unwrap_or_default(), baseline)
+}
+
+/// How large the difference is: "In the median, the wall time is 58 % greater (certain: 57 % to 59 % greater)."
+fn seen(compare: &Compare, pairs: u64, effect: &Effect) -> String {
+    let Some(ratio) = effect.ratio else { return "Nothing is known yet.".to_owned() };
+    let within = match (effect.low, effect.high) {
+        (low, None) if low <= 0.0 => String::new(),
+        (low, None) => format!(" (certain: at least {})", greater(low, f64::floor)),
+        (low, Some(high)) if low <= 0.0 => {
+            format!(" (certain: at most {})", greater(high, f64::ceil))
+        }
+        (low, Some(high)) => format!(
+            " (certain: between {} and {})",
+            greater(low, f64::floor),
+            greater(high, f64::ceil)
+        ),
+    };
+    let metric = spoken(&compare.metric);
+    let of = match compare.quantile {
+        None => "In the median".to_owned(),
+        Some(rate) => format!("At {}", percentile(rate)),
+    };
+    let by = match &compare.sessions {
+        None => format!("{} of runs", several(pairs, "pair", "pairs")),
+        Some(_) => several(pairs, "run", "runs"),
+    };
+    format!("{of}, {metric} is {}{within}, by {by}.", greater(ratio, f64::round))
+}
+
+/// A ratio as a change: "58 % greater", "3.2 times as great", "12 % less", "equal"; rounded this way.
+fn greater(ratio: f64, round: fn(f64) -> f64) -> String {
+    match ratio {
+        1.0 => "equal".to_owned(),
+        2.0.. => format!("{} times as great", round(ratio * 100.0) / 100.0),
+        1.0.. => format!("{} greater", change(ratio - 1.0, round)),
+        // What is missing grows as the ratio falls.
+        _ => format!("{} less", change(1.0 - ratio, |share| -round(-share))),
     }
 }
 
@@ -188,7 +293,7 @@ fn for_certain(compare: &Compare, effect: &Effect) -> String {
 }
 
 /// A change as a percentage, of two digits, rounded away from the other end of its interval.
-fn change(share: f64, round: fn(f64) -> f64) -> String {
+fn change(share: f64, round: impl Fn(f64) -> f64) -> String {
     let percent = share * 100.0;
     match percent < 10.0 {
         true => format!("{} %", round(percent * 10.0) / 10.0),

@@ -3,15 +3,19 @@
 //! # Contract
 //! A form shows what the verdict contains and decides nothing. [`Form`] has what differs between kinds of questions.
 
+mod banner;
 mod compare;
 pub mod hyperfine;
 pub mod page;
 mod permute;
+mod pictures;
 pub mod recording;
 mod slo;
 mod values;
 
-use page::Replay;
+use banner::Plain;
+use maud::Markup;
+use page::{Replay, Shown};
 use std::fmt::Write as _;
 use uncontended_decide::Failure;
 use uncontended_decide::question::Question;
@@ -71,10 +75,24 @@ trait Form {
         None
     }
 
-    /// Further pictures, of all runs.
-    fn pictures(&self, page: crate::html::Page, _: &page::Shown<'_>) -> crate::html::Page {
-        page
+    /// What the ratios are of: "median ratio".
+    fn effect(&self) -> String {
+        String::new()
     }
+
+    /// The answer without statistics.
+    fn plainly(&self, finding: &Finding) -> Plain;
+
+    /// The pictures of the values.
+    fn pictures(&self, shown: &Shown<'_>) -> Vec<Markup>;
+
+    /// The figures of the commands, as a table of the page.
+    fn commands(&self, _: &Shown<'_>) -> Markup {
+        Markup::default()
+    }
+
+    /// The commands, each with what it is.
+    fn lines(&self) -> Vec<(&'static str, String)>;
 }
 
 /// The form of a question of any kind.

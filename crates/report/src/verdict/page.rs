@@ -1,19 +1,22 @@
-//! A verdict as one self-contained page: the answer, what is known of the rate, how the evidence grew, the pairs.
+//! A verdict as one self-contained page: the answer in plain words, the values, the evidence, how it was measured.
 //!
 //! # Contract
 //! The path of the evidence is recomputed from the runs, through the same trial that gave the verdict.
 
+use super::banner::{banner, capital, lines, summary, tag};
 use super::compare::counted;
-use super::{form, sentences, values};
-use crate::html::{Cell, Page, list, table};
+use super::{form, values};
+use crate::html::{Cell, Page, figure, list, side_by_side, table};
 use crate::svg::{self, Look, Within};
-use maud::Markup;
+use crate::terminal::date;
+use maud::{Markup, html};
 use uncontended_decide::Failure;
 use uncontended_decide::question::Compare;
 use uncontended_decide::record::Run;
 use uncontended_decide::spread::Spread;
-use uncontended_decide::verdict::{Finding, Verdict};
-use uncontended_figures::{Dimension, at_most_percent, measured, ratio, whole};
+use uncontended_decide::verdict::{Answer, Finding, Verdict};
+use uncontended_figures::text::several;
+use uncontended_figures::{Dimension, at_most_percent, ratio, whole};
 
 /// Most points of a path: more than a screen has.
 pub(super) const POINTS: usize = 2000;
@@ -21,23 +24,16 @@ pub(super) const POINTS: usize = 2000;
 const EVIDENCE: &str = "Evidence that the truth is above the threshold, and that it is below. The first path to reach the level \
                         decides. You may look after every step: the chance that a path ever gets there wrongly is bounded.";
 
-const RATIOS: &str = "One point a pair, in their order. The median lies between the steps: they may be looked at after \
-                      every pair.";
+const RATIOS: &str = "One point a pair, in their order. What is asked about lies between the steps: they may be looked \
+                      at after every pair.";
 
 /// One verdict as a complete document.
 ///
 /// # Errors
 /// If the runs are not those of its question.
 pub fn page(verdict: &Verdict, runs: &[Run]) -> Result<String, Failure> {
-    let facts = [
-        format!("verdict: {}", verdict.finding.verdict.name()),
-        format!("error at most {}", at_most_percent(verdict.max_error)),
-        format!("stopped by: {}", verdict.stopped_by.name()),
-        format!("seed {}", verdict.seed),
-    ];
-    let said = sentences(verdict).lines().map(String::from).collect::<Vec<_>>();
-    let page = Page::new(&verdict.question, &facts).section("Verdict", "", &list(&said, false));
-    Ok(sections(page, verdict, runs, "")?.html())
+    let page = Page::new(&capital(&verdict.question), &facts(verdict));
+    Ok(sections(page.part(&banner(verdict)), verdict, runs, "")?.html())
 }
 
 /// The verdicts of several questions as one document. Each has its name, its text, and a verdict unless it could not
@@ -50,32 +46,114 @@ pub fn of_several<'a>(
     facts: &[String],
     judged: impl Iterator<Item = (&'a str, String, Option<&'a Verdict>)>,
 ) -> Result<String, Failure> {
-    let mut page = Page::new(title, facts);
-    for (name, said, verdict) in judged {
-        let said = said.lines().map(String::from).collect::<Vec<_>>();
-        let question = verdict.map_or("", |verdict| verdict.question.as_str());
-        page = page.section(name, question, &list(&said, false));
-        if let Some(verdict) = verdict {
-            page = sections(page, verdict, verdict.runs.as_deref().unwrap_or_default(), name)?;
+    let judged: Vec<_> = judged.collect();
+    let answer = |verdict: &Option<&Verdict>| verdict.map_or(Answer::Error, |v| v.finding.verdict);
+    let overview = html! {
+        p class="plain" { (summary(judged.iter().map(|(.., verdict)| answer(verdict)))) }
+        ul {
+            @for (nth, (name, _, verdict)) in judged.iter().enumerate() {
+                li {
+                    (tag(answer(verdict))) " " a href={ "#q" (nth) } { (name) }
+                    @if let Some(verdict) = verdict { " " span { (verdict.question) } }
+                }
+            }
         }
+    };
+    let mut page = Page::new(title, facts).part(&overview);
+    for (nth, (name, said, verdict)) in judged.into_iter().enumerate() {
+        let Some(verdict) = verdict else {
+            let failed = html! { h2 id={ "q" (nth) } { (name) } (list(&lines(&said), false)) };
+            page = page.part(&failed);
+            continue;
+        };
+        page = page.part(&html! {
+            h2 id={ "q" (nth) } { (name) }
+            p class="remark" { (verdict.question) }
+            (banner(verdict))
+        });
+        page = sections(page, verdict, verdict.runs.as_deref().unwrap_or_default(), name)?;
     }
     Ok(page.html())
 }
 
-/// The pictures of one verdict; `name` distinguishes it from others on the page.
+/// The line below the heading.
+fn facts(verdict: &Verdict) -> Vec<String> {
+    let runs = verdict.runs.as_ref().map(|runs| several(runs.len() as u64, "run", "runs"));
+    let began = verdict.origin.as_ref().map(|origin| format!("{} UTC", date(origin.began_s)));
+    let revision = verdict.origin.as_ref().and_then(|origin| origin.revision.clone());
+    let revision = revision.map(|revision| format!("revision {revision}"));
+    began.into_iter().chain(revision).chain(machine(verdict)).chain(runs).collect()
+}
+
+/// What is known of the machine.
+fn machine(verdict: &Verdict) -> Vec<String> {
+    let Some(machine) = &verdict.machine else { return Vec::new() };
+    let named =
+        |what: &str, text: &Option<String>| text.as_ref().map(|text| format!("{what}{text}"));
+    [
+        named("", &machine.cpu),
+        machine.cpus.map(|cpus| several(cpus, "CPU", "CPUs")),
+        named("kernel ", &machine.kernel),
+        named("governor ", &machine.governor),
+        machine.load.map(|load| format!("load {load} at the start")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The sections of one verdict after its answer; `name` distinguishes it from others on the page.
 fn sections(mut page: Page, verdict: &Verdict, runs: &[Run], name: &str) -> Result<Page, Failure> {
     let findings = super::findings(verdict);
     let form = form(&verdict.hypothesis);
-    let Replay { paths, within, ratios } = form.replay(verdict, runs)?;
-    for (index, finding) in findings.iter().enumerate() {
-        let names = [name, finding.pairs().map_or("", |pairs| pairs.candidate.as_str())];
+    let shown = Shown { findings, runs };
+    let pictures = form.pictures(&shown);
+    if !pictures.is_empty() {
         page = page.section(
-            &titled("The rate", names),
-            form.rate_remark(),
-            &svg::rate(finding.successes, finding.n, finding.interval.into(), &form.thresholds()),
+            &titled("The values", [name, ""]),
+            "",
+            &html! {
+                (side_by_side(&pictures)) (form.commands(&shown))
+            },
         );
+    }
+    let replay = form.replay(verdict, runs)?;
+    if let Some(band) = form.band().filter(|_| !replay.ratios.is_empty()) {
+        let of = form.effect();
+        let pictures = replay.ratios.iter().zip(&replay.within).zip(findings);
+        let pictures: Vec<Markup> = pictures
+            .filter(|((ratios, _), _)| !ratios.is_empty())
+            .map(|((ratios, within), finding)| {
+                let candidate = finding.pairs().map_or("", |pairs| pairs.candidate.as_str());
+                let is_alone = findings.len() == 1;
+                figure(candidate, "", &svg::ratios(ratios, within, band, &of, is_alone))
+            })
+            .collect();
+        if !pictures.is_empty() {
+            let title = titled("The ratios", [name, ""]);
+            page = page.section(&title, RATIOS, &side_by_side(&pictures));
+        }
+    }
+    let title = titled("The evidence", [name, ""]);
+    page = page.section(&title, EVIDENCE, &side_by_side(&evidence(verdict, &replay)));
+    Ok(page.section(&titled("How it was measured", [name, ""]), "", &measured(verdict)))
+}
+
+/// What is known of each finding's rate, and how the evidence about it grew.
+fn evidence(verdict: &Verdict, replay: &Replay) -> Vec<Markup> {
+    let form = form(&verdict.hypothesis);
+    let mut pictures = Vec::new();
+    for (index, finding) in super::findings(verdict).iter().enumerate() {
+        let candidate = match super::findings(verdict).len() {
+            1 => "",
+            _ => finding.pairs().map_or("", |pairs| pairs.candidate.as_str()),
+        };
+        let rate =
+            svg::rate(finding.successes, finding.n, finding.interval.into(), &form.thresholds());
+        pictures.push(figure(&titled("The rate", [candidate, ""]), form.rate_remark(), &rate));
         for entry in &finding.evidence {
-            let own: Vec<(&str, &[Look])> = paths
+            let own: Vec<(&str, &[Look])> = replay
+                .paths
                 .iter()
                 .filter(|path| path.finding == index && path.threshold == entry.threshold)
                 .map(|path| (path.side, path.looks.as_slice()))
@@ -83,35 +161,38 @@ fn sections(mut page: Page, verdict: &Verdict, runs: &[Run], name: &str) -> Resu
             if own.is_empty() {
                 continue;
             }
-            let title =
-                titled(&format!("The evidence at {}", form.threshold(entry.threshold)), names);
+            let title = format!("The evidence at {}", form.threshold(entry.threshold));
             let picture = svg::evidence(&own, entry.needed / std::f64::consts::LN_10);
-            page = page.section(&title, EVIDENCE, &picture);
-        }
-        if let (Some(band), Some(ratios)) = (form.band(), ratios.get(index)) {
-            let picture = svg::ratios(ratios, &within[index], band);
-            page = page.section(&titled("The ratios", names), RATIOS, &picture);
+            pictures.push(figure(&titled(&title, [candidate, ""]), "", &picture));
         }
     }
-    Ok(form.pictures(page, &Shown { findings, runs, name }))
+    pictures
 }
 
-/// The input of a page: the findings, the runs, and the name that distinguishes the verdict from others.
+/// The commands, the machine, and what it takes to repeat the verdict.
+fn measured(verdict: &Verdict) -> Markup {
+    let commands = form(&verdict.hypothesis).lines();
+    let origin = verdict.origin.as_ref();
+    let mut facts: Vec<(&str, String)> = commands;
+    facts.extend(origin.map(|origin| ("began", format!("{} UTC", date(origin.began_s)))));
+    facts.extend(origin.and_then(|origin| Some(("revision", origin.revision.clone()?))));
+    facts.extend((verdict.machine.is_some()).then(|| ("machine", machine(verdict).join(", "))));
+    facts.push(("error", format!("at most {}", at_most_percent(verdict.max_error))));
+    facts.push(("stopped by", verdict.stopped_by.name().to_owned()));
+    facts.push(("seed", verdict.seed.clone()));
+    if let Some(log) = &verdict.log {
+        facts.push(("log", log.clone()));
+        facts.push(("check", format!("unc verdict {log}")));
+    }
+    html! {
+        dl { @for (what, text) in &facts { dt { (what) } dd { (text) } } }
+    }
+}
+
+/// The input of the pictures: the findings and the runs.
 pub(super) struct Shown<'a> {
-    findings: &'a [Finding],
-    runs: &'a [Run],
-    name: &'a str,
-}
-
-/// The pairs of a comparison, and its candidates side by side.
-pub(super) fn of_pairs(page: Page, compare: &Compare, shown: &Shown<'_>) -> Page {
-    // Runs of two sessions are not pairs.
-    let page = match compare.sessions {
-        None => pair_sections(page, compare, shown.runs, shown.name),
-        Some(_) => page,
-    };
-    let title = titled("Commands", [shown.name, ""]);
-    page.section(&title, "", &candidates(shown.findings, compare))
+    pub(super) findings: &'a [Finding],
+    pub(super) runs: &'a [Run],
 }
 
 /// A heading: what is shown, for which property of a suite, for which candidate; empty names are omitted.
@@ -191,34 +272,8 @@ pub(super) fn replay(verdict: &Verdict, runs: &[Run]) -> Result<Replay, Failure>
     Ok(replay)
 }
 
-/// One picture per candidate, of its runs against those of the baseline in the order they were made.
-fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run], name: &str) -> Page {
-    let values = |arm: usize| runs.iter().filter(move |run| run.arm == arm).map(|run| run.value);
-    let format: fn(f64) -> String = match Dimension::of_unit(&compare.unit) {
-        Some(Dimension::Time) => |value| measured(value, Dimension::Time),
-        Some(Dimension::Bytes) => |value| measured(value, Dimension::Bytes),
-        _ => |value| measured(value, Dimension::Number),
-    };
-    for (arm, candidate) in
-        compare.commands.iter().enumerate().filter(|(arm, _)| *arm != compare.baseline)
-    {
-        let shown = values(compare.baseline).zip(values(arm)).take(POINTS);
-        let pairs: Vec<(f64, f64)> = shown.filter_map(|(a, b)| Some((a?, b?))).collect();
-        let baseline = &compare.commands[compare.baseline];
-        if !pairs.is_empty() {
-            let picture = svg::paired((baseline, candidate), &pairs, format);
-            page = page.section(
-                &titled("Pairs", [name, candidate]),
-                "On the dashed line both took equally long.",
-                &picture,
-            );
-        }
-    }
-    page
-}
-
 /// The commands side by side: the baseline, then the candidates with their findings.
-fn candidates(findings: &[Finding], compare: &Compare) -> Markup {
+pub(super) fn candidates(findings: &[Finding], compare: &Compare) -> Markup {
     let dimension = Dimension::of_unit(&compare.unit).unwrap_or(Dimension::Number);
     let values = |spread: Option<Spread>| values::cells(spread, dimension);
     let pairs = || findings.iter().filter_map(|finding| Some((finding, finding.pairs()?)));
@@ -243,5 +298,7 @@ fn candidates(findings: &[Finding], compare: &Compare) -> Markup {
     }
     let effect = compare.effect_name();
     let headings = ["command", "verdict", "relation", &effect, counted(compare)];
-    table(&[&headings[..], &values::titles()].concat(), &rows)
+    let titles = values::titles();
+    let titles = headings.into_iter().chain(titles.iter().map(String::as_str));
+    table(&titles.collect::<Vec<_>>(), &rows)
 }

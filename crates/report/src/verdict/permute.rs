@@ -1,7 +1,9 @@
 //! The presentation of a permutation test.
 
-use super::page::{POINTS, Replay};
-use super::{Cause, Form, Why};
+use super::banner::{Plain, capital};
+use super::page::{POINTS, Replay, Shown};
+use super::{Cause, Form, Why, pictures};
+use maud::Markup;
 use std::ops::ControlFlow;
 use uncontended_decide::Failure;
 use uncontended_decide::question::Permute;
@@ -56,6 +58,30 @@ impl Form for Permute {
 
     fn rate_remark(&self) -> &'static str {
         "The rate of resamples as extreme as the given values: the p-value."
+    }
+
+    fn plainly(&self, finding: &Finding) -> Plain {
+        let differ = match self.two_sided {
+            true => format!("the {} of A and B differ by", self.statistic),
+            false => format!("B's {} is higher than A's by", self.statistic),
+        };
+        let answer = match finding.verdict {
+            Answer::Yes => format!("{differ} more than chance explains"),
+            Answer::No => format!("it is not shown that {differ} more than chance explains"),
+            _ => format!("it is not certain whether {differ} more than chance explains"),
+        };
+        let said = self.said(finding);
+        let seen = said.split_once("; ").map_or(said.as_str(), |(_, seen)| seen);
+        Plain { answer: capital(&answer), seen: format!("{}.", capital(seen)) }
+    }
+
+    fn pictures(&self, _: &Shown<'_>) -> Vec<Markup> {
+        vec![pictures::of_permute(self)]
+    }
+
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let values = |values: &[f64]| several(values.len() as u64, "value", "values");
+        vec![("A", values(&self.a)), ("B", values(&self.b))]
     }
 
     fn thresholds(&self) -> Vec<(&'static str, f64)> {

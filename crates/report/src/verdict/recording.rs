@@ -1,6 +1,9 @@
 //! The presentation of runs that were kept without a question.
 
-use super::{Cause, Form, Why, form, values, warnings};
+use super::banner::Plain;
+use super::page::Shown;
+use super::{Cause, Form, Why, form, pictures, values, warnings};
+use maud::Markup;
 use uncontended_decide::recording::Recording;
 use uncontended_decide::verdict::{Finding, Verdict};
 use uncontended_figures::table::{Column, Paint, Table};
@@ -46,6 +49,19 @@ impl Form for Recording {
 
     fn cells(&self, finding: &Finding) -> Vec<String> {
         vec![finding.verdict.name().to_string(), whole(finding.n)]
+    }
+
+    fn plainly(&self, finding: &Finding) -> Plain {
+        Plain { answer: "Nothing was asked".to_owned(), seen: format!("{}.", self.said(finding)) }
+    }
+
+    fn pictures(&self, shown: &Shown<'_>) -> Vec<Markup> {
+        pictures::of_recording(self, shown)
+    }
+
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let names = ["command", "control"].into_iter();
+        names.zip(self.commands().into_iter().map(String::from)).collect()
     }
 
     fn rate_remark(&self) -> &'static str {

@@ -1,10 +1,14 @@
 //! The presentation of a rate.
 
-use super::{Cause, Form, Why, values};
-use uncontended_decide::question::Slo;
+use super::banner::{Plain, capital};
+use super::page::Shown;
+use super::{Cause, Form, Why, pictures, values};
+use crate::html::{Cell, table};
+use maud::{Markup, html};
+use uncontended_decide::question::{Side, Slo, spoken};
 use uncontended_decide::verdict::{Answer, Finding, Percentile};
 use uncontended_figures::table::{Column, Table};
-use uncontended_figures::{self as figures, Dimension, given_percent, share, whole};
+use uncontended_figures::{self as figures, Dimension, given, given_percent, share, whole};
 
 impl Form for Slo {
     fn said(&self, finding: &Finding) -> String {
@@ -85,6 +89,49 @@ impl Form for Slo {
 
     fn rate_remark(&self) -> &'static str {
         "The rate of runs that have the property."
+    }
+
+    fn plainly(&self, finding: &Finding) -> Plain {
+        let rate = given_percent(self.rate);
+        let property = match &self.bound {
+            None => "the property holds".to_owned(),
+            Some(bound) => {
+                let side = if bound.side == Side::AtMost { "at most" } else { "at least" };
+                let threshold = given(bound.threshold, self.dimension());
+                format!("{} is {side} {threshold}", spoken(&self.metric))
+            }
+        };
+        let answer = match finding.verdict {
+            Answer::Yes => format!("{property} in at least {rate} of the runs"),
+            Answer::No => format!("{property} in fewer than {rate} of the runs"),
+            _ => format!("it is not certain whether {property} in at least {rate} of the runs"),
+        };
+        let [low, high] = finding.interval;
+        let (good, all) = (whole(finding.successes), whole(finding.n));
+        let share = share(seen(finding), low, high);
+        let place = finding.rate().and_then(|rate| rate.quantile.as_ref());
+        let place = place.map(|place| format!("; {}", percentile(place, self.dimension())));
+        let place = place.unwrap_or_default();
+        let seen = format!("It was so in {good} of {all} runs: {share}{place}.");
+        Plain { answer: capital(&answer), seen }
+    }
+
+    fn pictures(&self, shown: &Shown<'_>) -> Vec<Markup> {
+        pictures::of_slo(self, shown)
+    }
+
+    fn commands(&self, shown: &Shown<'_>) -> Markup {
+        let spread = shown.findings.first().and_then(|finding| finding.rate()?.values);
+        let Some((spread, command)) = spread.zip(self.command.clone()) else { return html! {} };
+        let mut row = vec![Cell::text(command)];
+        row.extend(values::cells(Some(spread), self.dimension()));
+        let titles = values::titles();
+        let titles = std::iter::once("command").chain(titles.iter().map(String::as_str));
+        table(&titles.collect::<Vec<_>>(), &[row])
+    }
+
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        self.command.iter().map(|command| ("command", command.clone())).collect()
     }
 
     fn thresholds(&self) -> Vec<(&'static str, f64)> {

@@ -60,9 +60,9 @@ pub(super) fn table(
     table
 }
 
-/// The titles of a page's columns.
-pub(super) fn titles() -> Vec<&'static str> {
-    FIGURES.iter().map(|(title, _)| *title).collect()
+/// The titles of a page's columns, each on one line.
+pub(super) fn titles() -> Vec<String> {
+    FIGURES.iter().map(|(title, _)| title.replace(' ', "\u{a0}")).collect()
 }
 
 /// A command's cells on a page.
