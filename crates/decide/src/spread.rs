@@ -2,6 +2,7 @@
 
 use crate::record::Usage;
 use serde::Serialize;
+use uncontended_stats::modes::two_modes;
 
 /// The values of one command, in the unit of the question.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -23,9 +24,23 @@ pub struct Spread {
     pub min: f64,
     /// The greatest.
     pub max: f64,
+    /// Two modes, where the values are far from any distribution with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modes: Option<TwoModes>,
     /// CPU times of a run; none if no command ran.
     #[serde(flatten)]
     pub cpu: Option<CpuTimes>,
+}
+
+/// Where the modes are.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TwoModes {
+    /// The median of the values around the lower one.
+    pub low: f64,
+    /// The median of those around the higher one.
+    pub high: f64,
+    /// The share of the values around the lower one.
+    pub low_share: f64,
 }
 
 /// The mean CPU times of a command's runs.
@@ -96,6 +111,11 @@ impl Spread {
             deviation: deviation(&sorted, mean),
             min,
             max,
+            modes: two_modes(&sorted).map(|modes| TwoModes {
+                low: modes.low,
+                high: modes.high,
+                low_share: modes.low_share,
+            }),
             cpu: None,
         })
     }

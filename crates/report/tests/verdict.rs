@@ -211,6 +211,25 @@ fn pages_say_what_their_pictures_show() {
     says(&groups, &["resamples as extreme as the given values: the p-value", "or below"]);
 }
 
+/// Two modes are pointed out below the table, on the page too.
+#[test]
+fn two_modes_are_pointed_out() {
+    let of = |at: u64| if at % 10 < 3 { 52.0 } else { 31.0 } * (1.0 + 0.05 * noise(at));
+    let pair = |at: u64| format!("{} {}", 40.0 * (1.0 + 0.05 * noise(at)), of(at));
+    let table = "[[compare]]\nfrom = 'FILE'\nmargin = '20 %'\nno-tail-guard = true";
+    let found = verdict(table, [&pair, &none], 200);
+    let says = "`column 2` has two modes, near ";
+    let text = human(&found, 100);
+    let line = text.lines().last().unwrap();
+    assert!(line.starts_with(says) && line.contains(" % of the runs) and "), "{text}");
+    assert!(markdown(&found).contains(line));
+    let page = page(&found, found.runs.as_deref().unwrap_or_default()).unwrap();
+    assert!(page.contains("<code>column 2</code> has two modes, near "), "{page}");
+    let one = |at: u64| format!("{} {}", noise(at), noise(at * 7 + 3));
+    let found = verdict("[[compare]]\nfrom = 'FILE'\nmargin = '40 %'", [&one, &none], 400);
+    assert!(!human(&found, 100).contains("two modes"));
+}
+
 /// What ended a trial, and what to do about it.
 #[test]
 fn an_undecided_verdict_says_what_would_help() {

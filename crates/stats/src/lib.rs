@@ -16,6 +16,7 @@ pub mod histogram;
 mod judge;
 mod ln;
 mod mass;
+pub mod modes;
 pub mod paired;
 pub mod permutation;
 pub mod power;

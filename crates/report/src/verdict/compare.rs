@@ -5,6 +5,7 @@ use super::page::{self, Shown};
 use super::{Cause, Form, Why, pictures, values};
 use maud::Markup;
 use uncontended_decide::question::{Claim, Compare, spoken};
+use uncontended_decide::spread::Spread;
 use uncontended_decide::verdict::{Answer, Effect, Finding, OfPairs, Relation};
 use uncontended_figures::table::{Column, Table};
 use uncontended_figures::text::several;
@@ -58,12 +59,7 @@ impl Form for Compare {
     }
 
     fn values(&self, findings: &[Finding]) -> Option<Table> {
-        let pairs = || findings.iter().filter_map(|finding| finding.pairs());
-        let baseline = pairs().find_map(|pairs| pairs.values)?.baseline;
-        let mut rows = vec![(self.commands.get(self.baseline)?.as_str(), baseline)];
-        for pairs in pairs() {
-            rows.push((&pairs.candidate, pairs.values?.candidate));
-        }
+        let rows = spreads(self, findings)?;
         let arm = |finding: &Finding| {
             let effect = finding.pairs().map_or_else(String::new, |pairs| shown(&pairs.effect));
             [finding.verdict.name().to_owned(), effect]
@@ -75,6 +71,16 @@ impl Form for Compare {
         });
         let dimension = Dimension::of_unit(&self.unit).unwrap_or(Dimension::Number);
         Some(values::table(&rows, arms, dimension))
+    }
+
+    fn remarks(&self, findings: &[Finding]) -> Vec<String> {
+        let rows = spreads(self, findings).unwrap_or_default();
+        let names: Vec<&str> = rows.iter().map(|(name, _)| *name).collect();
+        let dimension = Dimension::of_unit(&self.unit).unwrap_or(Dimension::Number);
+        let named = values::labels(&names).into_iter().zip(&rows);
+        named
+            .filter_map(|(name, (_, spread))| values::two_modes(&name, spread, dimension))
+            .collect()
     }
 
     fn columns(&self) -> Vec<Column> {
@@ -170,6 +176,15 @@ impl Form for Compare {
         };
         (0..self.commands.len()).map(|arm| (what(arm), line(arm))).collect()
     }
+}
+
+/// The values of the baseline and of each candidate, with their names.
+fn spreads<'a>(compare: &'a Compare, findings: &'a [Finding]) -> Option<Vec<(&'a str, Spread)>> {
+    let pairs = || findings.iter().filter_map(|finding| finding.pairs());
+    let baseline = pairs().find_map(|pairs| pairs.values)?.baseline;
+    let baseline = (compare.commands.get(compare.baseline)?.as_str(), baseline);
+    let candidates = pairs().map(|pairs| Some((pairs.candidate.as_str(), pairs.values?.candidate)));
+    std::iter::once(Some(baseline)).chain(candidates).collect()
 }
 
 /// What was found, in the words of a user of the program.

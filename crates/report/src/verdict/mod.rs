@@ -49,6 +49,11 @@ trait Form {
         None
     }
 
+    /// What the table leaves out of the values of a command, which is named.
+    fn remarks(&self, _: &[Finding]) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What is certain although the question is open.
     fn certain(&self, _: &Finding) -> Option<String> {
         None
@@ -120,9 +125,11 @@ fn rate_cells(finding: &Finding, rate: Option<f64>) -> Vec<String> {
 /// The text for people, with a table of the values that is at most this wide if that is enough.
 #[must_use]
 pub fn human(verdict: &Verdict, columns: usize) -> String {
-    let values = form(&verdict.hypothesis).values(findings(verdict));
+    let form = form(&verdict.hypothesis);
+    let values = form.values(findings(verdict));
     let values = values.map(|values| values.text(columns, Paint::default()));
-    sentences(verdict) + &values.unwrap_or_default()
+    let remarks = form.remarks(findings(verdict)).into_iter().map(|remark| remark + "\n");
+    sentences(verdict) + &values.unwrap_or_default() + &remarks.collect::<String>()
 }
 
 /// The sentences for people.
@@ -261,6 +268,9 @@ pub fn markdown(verdict: &Verdict) -> String {
     text += &table.markdown();
     if let Some(values) = form.values(findings(verdict)) {
         let _ = write!(text, "\n{}", values.markdown());
+    }
+    for remark in form.remarks(findings(verdict)) {
+        let _ = writeln!(text, "\n{remark}");
     }
     if let Some(below) = form.below(&verdict.finding) {
         let _ = writeln!(text, "\n{below}");

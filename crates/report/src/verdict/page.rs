@@ -114,6 +114,8 @@ fn sections(mut page: Page, verdict: &Verdict, runs: &[Run], name: &str) -> Resu
             "",
             &html! {
                 (side_by_side(&pictures)) (form.commands(&shown))
+            @let remarks = form.remarks(findings);
+            @if !remarks.is_empty() { (list(&remarks, false)) }
             },
         );
     }

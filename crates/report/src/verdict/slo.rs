@@ -74,6 +74,15 @@ impl Form for Slo {
         Some(values::table(&[(self.command.as_deref()?, spread)], None, self.dimension()))
     }
 
+    fn remarks(&self, findings: &[Finding]) -> Vec<String> {
+        let spread = findings.iter().find_map(|finding| finding.rate()?.values);
+        let remark = self.command.as_ref().zip(spread).and_then(|(command, spread)| {
+            let name = values::labels(&[command]).remove(0);
+            values::two_modes(&name, &spread, self.dimension())
+        });
+        remark.into_iter().collect()
+    }
+
     fn columns(&self) -> Vec<Column> {
         super::of_rate(["good", "runs", "rate"])
     }

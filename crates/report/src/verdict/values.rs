@@ -4,7 +4,7 @@ use crate::html::Cell;
 use uncontended_decide::spread::Spread;
 use uncontended_figures::table::{Column, Table};
 use uncontended_figures::text::fit;
-use uncontended_figures::{Dimension, measured, whole};
+use uncontended_figures::{Dimension, given_percent, measured, whole};
 
 /// Width of a command's name in a table, in columns.
 const NAME_COLUMNS: usize = 30;
@@ -58,6 +58,14 @@ pub(super) fn table(
         }
     }
     table
+}
+
+/// That a command's values have two modes: "`sort` has two modes, near 31 ms (70 % of the runs) and 52 ms".
+pub(super) fn two_modes(name: &str, spread: &Spread, dimension: Dimension) -> Option<String> {
+    let modes = spread.modes?;
+    let (low, high) = (measured(modes.low, dimension), measured(modes.high, dimension));
+    let share = given_percent((modes.low_share * 100.0).round() / 100.0);
+    Some(format!("`{name}` has two modes, near {low} ({share} of the runs) and {high}"))
 }
 
 /// The titles of a page's columns, each on one line.
