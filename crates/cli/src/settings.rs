@@ -9,7 +9,7 @@ use uncontended_decide::{Failure, Verdict};
 use uncontended_figures::progress::{Line, State};
 
 /// Names in the texts of `decide`, and what `unc` says instead.
-const FLAGS: [(&str, &str); 41] = [
+const FLAGS: [(&str, &str); 45] = [
     ("`Asked::Rate`", "--rate"),
     ("`Candidate::Log`", "--candidate"),
     ("`Commands::lines`", "commands after --, each in quotes"),
@@ -48,6 +48,10 @@ const FLAGS: [(&str, &str); 41] = [
     ("`Source::Values`", "values with --from"),
     ("`Commands::names`", "--command-name"),
     ("`Commands::revisions`", "--rev"),
+    ("`Servers::lines`", "--server"),
+    ("`Servers::load`", "--load"),
+    ("`Servers::ready_timeout`", "--ready-timeout"),
+    ("`Servers::ready`", "--ready"),
     ("`Comparison::ratio`", "--ratio"),
     ("`Truth::Shift`", "--shift"),
     ("`decide::power`", "unc power --help"),

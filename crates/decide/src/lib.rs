@@ -36,6 +36,7 @@ pub mod resampling;
 pub mod revisions;
 pub mod runner;
 pub mod scan;
+pub mod server;
 pub mod session;
 pub mod sessions;
 pub mod spread;

@@ -10,8 +10,10 @@ use crate::around::Around;
 use crate::interrupted;
 use crate::record::{Outcome, Run, Stop};
 use crate::runner::{Prepared, Runner};
+use crate::server::Server;
 use crate::session::Session;
 use crate::verdict::Verdict;
+use std::collections::BTreeSet;
 use std::time::Duration;
 use uncontended_stats::Rng;
 
@@ -110,6 +112,20 @@ fn run_until_settled(
     }
 }
 
+/// One run, with a server of its own if there is one, and a warning about that; none if the wait for the server was
+/// ended.
+fn served(
+    runner: &mut Runner,
+    command: &Prepared,
+    server: Option<&Server>,
+) -> Result<Option<(Run, Option<String>)>, Failure> {
+    let Some(server) = server else { return runner.measure(command).map(|run| Some((run, None))) };
+    let Some(serving) = server.start(runner)? else { return Ok(None) };
+    let run = runner.measure(command);
+    let note = serving.finish()?;
+    run.map(|run| Some((run, note)))
+}
+
 /// Makes blocks of runs.
 #[derive(Debug)]
 pub struct Blocks {
@@ -121,6 +137,10 @@ pub struct Blocks {
     pub around: Around,
     /// The commands, by number; none for those whose runs were recorded.
     pub commands: Vec<Option<Prepared>>,
+    /// The server of each command's runs, started afresh for each; empty without servers.
+    pub servers: Vec<Server>,
+    /// Warnings about them.
+    pub notes: BTreeSet<String>,
     /// Determines the order.
     pub rng: Rng,
     /// Runs of each command in a block.
@@ -136,13 +156,15 @@ impl Blocks {
         // A recorded command has none of its own to prepare for.
         let number = self.commands[..arm].iter().flatten().count();
         let prepared = self.around.prepare(&self.runner, number);
-        let run = prepared.and_then(|()| self.runner.measure(command));
+        let server = self.servers.get(arm);
+        let run = prepared.and_then(|()| served(&mut self.runner, command, server));
         let run = run.and_then(|run| self.around.conclude(&self.runner, number).map(|()| run));
         // Checked before the result: the interrupt has killed whatever was running.
         if interrupted() || self.runner.is_out_of_time() {
             return Ok(None);
         }
-        let mut run = run?;
+        let Some((mut run, note)) = run? else { return Ok(None) };
+        self.notes.extend(note);
         if run.outcome != Outcome::Ok && !self.ignore_failure {
             let how = match run.outcome {
                 Outcome::TimedOut => "took longer than `Runs::timeout`".to_string(),
@@ -168,7 +190,10 @@ impl Blocks {
     pub fn run(mut self, budget: Budget) -> Result<Verdict, Failure> {
         self.runner.limit(budget.time);
         let stop = self.run_until_settled(budget);
-        clean_up(stop, self.session, &mut self.runner, &self.around)
+        clean_up(stop, self.session, &mut self.runner, &self.around).map(|mut verdict| {
+            verdict.warnings.extend(self.notes);
+            verdict
+        })
     }
 
     fn run_until_settled(&mut self, budget: Budget) -> Result<Stop, Failure> {

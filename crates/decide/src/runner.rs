@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use uncontended_figures::Dimension;
+use uncontended_sys::background::Background;
 use uncontended_sys::supervise::{self, Ended};
 
 /// How to start commands.
@@ -233,13 +234,10 @@ impl Runner {
                 .into(),
             None => Stdio::null(),
         };
-        let shown = || if self.launch.show_output { Stdio::inherit() } else { Stdio::null() };
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).stdin(input).stderr(shown()).process_group(0);
-        command.stdout(if keep { Stdio::piped() } else { shown() });
-        command.envs(self.launch.environment.iter().map(|(name, value)| (name, value)));
-        if let Some(directory) = prepared.directory.as_ref().or(self.launch.directory.as_ref()) {
-            command.current_dir(directory);
+        let mut command = self.command(prepared, words);
+        command.stdin(input).process_group(0);
+        if keep {
+            command.stdout(Stdio::piped());
         }
         if self.metric.is_max_rss() {
             supervise::start_small(&mut command);
@@ -249,6 +247,30 @@ impl Runner {
         let timeout = [timeout, left].into_iter().flatten().min();
         let child = command.spawn().map_err(failed)?;
         supervise::supervise(child, started, timeout).map_err(failed)
+    }
+
+    /// These words in the place and with the variables of the command, without input.
+    fn command(&self, prepared: &Prepared, words: &[String]) -> Command {
+        let shown = || if self.launch.show_output { Stdio::inherit() } else { Stdio::null() };
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).stdin(Stdio::null()).stdout(shown()).stderr(shown());
+        command.envs(self.launch.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(directory) = prepared.directory.as_ref().or(self.launch.directory.as_ref()) {
+            command.current_dir(directory);
+        }
+        command
+    }
+
+    /// Starts a command that runs in the background of the measured ones.
+    pub(crate) fn background(&self, prepared: &Prepared) -> Result<Background, Failure> {
+        Background::start(&mut self.command(prepared, &prepared.words))
+            .map_err(|error| not_started(&prepared.words[0], &prepared.line, &error))
+    }
+
+    /// Whether a command, which is ended after `limit`, succeeds.
+    pub(crate) fn succeeds(&self, prepared: &Prepared, limit: Duration) -> Result<bool, Failure> {
+        let ended = self.run(prepared, &prepared.words, Some(limit), false)?;
+        Ok(ended.code == Some(0) && !ended.timed_out)
     }
 
     /// A shell exits with 127 for a program that does not exist and 126 for one that cannot be executed, as `unc run`

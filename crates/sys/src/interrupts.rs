@@ -2,14 +2,14 @@
 //!
 //! # Contract
 //! After [`install`] the first SIGINT, SIGTERM or SIGHUP is recorded and kills the process group set by [`follow`]; a
-//! later one kills that group and then this process, as if there were no handler. One within [`TOGETHER_NS`] is the
-//! first one again: timeout(1) sends a signal to its command, and then to all of its own group. If a signal arrives
-//! between the start of a command and [`follow`], that command runs to its end. A signal that our caller ignores stays
-//! ignored.
+//! later one kills that group, the one set by [`guard`], and then this process, as if there were no handler. One within
+//! [`TOGETHER_NS`] is the first one again: timeout(1) sends a signal to its command, and then to all of its own group.
+//! If a signal arrives between the start of a command and [`follow`], that command runs to its end. A signal that our
+//! caller ignores stays ignored.
 //! # State
-//! The handler writes `RECEIVED` and `FIRST_NS` once; the thread that runs commands writes `GROUP`. The handler reads
-//! all, in that thread or concurrently with it. Relaxed loads and stores of single words are enough, since neither
-//! carries other memory.
+//! The handler writes `RECEIVED` and `FIRST_NS` once; the thread that runs commands writes `GROUP` and `BACKGROUND`.
+//! The handler reads all, in that thread or concurrently with it. Relaxed loads and stores of single words are enough,
+//! since neither carries other memory.
 //! # Invariants
 //! I1: the handler calls only async-signal-safe functions (`kill`, `clock_gettime`, `signal`, `raise`) and uses only
 //!     the words above.
@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
 static GROUP: AtomicI32 = AtomicI32::new(0);
+static BACKGROUND: AtomicI32 = AtomicI32::new(0);
 static FIRST_NS: AtomicU64 = AtomicU64::new(0);
 
 /// Signals that arrive this close together are one request.
@@ -37,6 +38,11 @@ extern "C" fn handler(signal: i32) {
     let kept = FIRST_NS.compare_exchange(0, now_ns, Ordering::Relaxed, Ordering::Relaxed);
     let is_again = now_ns.saturating_sub(kept.map_or_else(|first| first, |_| now_ns)) > TOGETHER_NS;
     if RECEIVED.swap(signal, Ordering::Relaxed) != 0 && is_again {
+        let background = BACKGROUND.load(Ordering::Relaxed);
+        if background > 0 {
+            // SAFETY: `kill` is async-signal-safe (I1); the group is that of a child that is not reaped yet.
+            unsafe { libc::kill(-background, libc::SIGKILL) };
+        }
         die_by(signal);
     }
 }
@@ -73,6 +79,11 @@ pub fn received() -> Option<i32> {
 /// Sets the process group that the next signal kills; 0 for none.
 pub(crate) fn follow(group: i32) {
     GROUP.store(group, Ordering::Relaxed);
+}
+
+/// Sets the process group that is killed before a signal ends this process; 0 for none.
+pub(crate) fn guard(group: i32) {
+    BACKGROUND.store(group, Ordering::Relaxed);
 }
 
 /// Ends this process by `signal`, so that the calling shell sees the cause and stops too.

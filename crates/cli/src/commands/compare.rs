@@ -6,10 +6,12 @@ use crate::deliver::deliver;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 use uncontended_decide::Failure;
 use uncontended_decide::plan::compare::{Baseline, Commands, Source, parameters};
 use uncontended_decide::plan::{ComparePlan, Plan as _};
 use uncontended_decide::question::Claim;
+use uncontended_decide::server::Servers;
 use uncontended_decide::value;
 use uncontended_figures::read::whole;
 
@@ -25,6 +27,7 @@ use uncontended_figures::read::whole;
   unc compare --metric max-rss -- 'prog' 'env LD_PRELOAD=liballoc.so prog'
   unc compare --parameter-list threads 1,2,4 -- './prog {threads}'   each against the first
   unc compare --rev main --rev HEAD --build 'cargo build --release' -- './target/release/prog'
+  unc compare --server './old' --server './new' --ready 'curl -sf localhost:80' --load './client'
   unc compare --aa -- './prog'                             is this machine fit for comparisons?
   unc compare --baseline base.log -- './prog'              against what `unc record` kept, and its control
   unc compare --baseline base.log --candidate new.log      two recordings, without any run")]
@@ -75,6 +78,20 @@ pub(crate) struct Flags {
     /// Build each revision by this command
     #[arg(long, value_name = "COMMAND", requires = "rev")]
     build: Option<String>,
+    /// Compare servers under one load: this one is started afresh for each run, and ended after it (give it at least
+    /// twice; the first is the baseline)
+    #[arg(long, value_name = "COMMAND", requires_all = ["ready", "load"],
+        conflicts_with_all = ["commands", "from", "aa", "candidate", "trust_sessions", "rev", "parameter_list", "parameter_scan"])]
+    server: Vec<String>,
+    /// The command that succeeds once the server is ready: it is tried until then
+    #[arg(long, value_name = "COMMAND", requires = "server")]
+    ready: Option<String>,
+    /// How long a server may take until it is ready [default: 10s]
+    #[arg(long, value_name = "TIME", requires = "server", value_parser = value::duration, allow_hyphen_values = true)]
+    ready_timeout: Option<Duration>,
+    /// The command that puts load on the server: its run is what is measured
+    #[arg(long, value_name = "COMMAND", requires = "server")]
+    load: Option<String>,
     /// The name of a command in what is printed (give it once per command, in their order)
     #[arg(long, short = 'n', value_name = "NAME", conflicts_with_all = ["from", "aa"])]
     command_name: Vec<String>,
@@ -99,7 +116,7 @@ pub(crate) struct Flags {
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys,
     /// and one max-error for the whole file
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_COMMANDS, conflicts_with = "log",
-        conflicts_with_all = ["commands", "from", "aa", "candidate", "trust_sessions", "claim", "margin", "quantile", "higher_is_better", "block", "baseline", "ignore_failure", "no_tail_guard", "rev", "build", "command_name", "parameter_list", "parameter_scan", "seed"])]
+        conflicts_with_all = ["commands", "from", "aa", "candidate", "trust_sessions", "claim", "margin", "quantile", "higher_is_better", "block", "baseline", "ignore_failure", "no_tail_guard", "rev", "build", "server", "ready", "ready_timeout", "load", "command_name", "parameter_list", "parameter_scan", "seed"])]
     suite: Option<PathBuf>,
     #[command(flatten)]
     stop: StopFlags,
@@ -142,12 +159,16 @@ impl Flags {
     pub(crate) fn plan(&self) -> Result<ComparePlan, Failure> {
         let (lists, scan) = (&self.parameter_list, &self.parameter_scan);
         let commands = Commands {
-            lines: self.commands.clone(),
+            lines: self
+                .load
+                .as_ref()
+                .map_or_else(|| self.commands.clone(), |load| vec![load.clone()]),
             parameters: parameters(lists, scan, &self.parameter_step_size)?,
             with_itself: self.aa,
             names: self.command_name.clone(),
             revisions: self.rev.clone(),
             build: self.build.clone(),
+            servers: Servers::of(self.server.clone(), self.ready.clone(), self.ready_timeout)?,
         };
         let (source, baseline) = Source::new(
             self.from.clone(),

@@ -10,9 +10,11 @@ use crate::ratio::Ratio;
 use crate::revisions::Revisions;
 use crate::runner::{Launch, Prepared, Runner};
 use crate::scan::{self, Parameter};
+use crate::server::Servers;
 use crate::session::Session;
 use crate::verdict::Verdict;
 use crate::{Failure, catch_interrupts, seed, value};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use uncontended_figures::text::several;
 use uncontended_figures::{Dimension, Quantity, whole};
@@ -85,14 +87,15 @@ impl Source {
         let is_plain = from.is_none()
             && !commands.with_itself
             && commands.names.is_empty()
-            && commands.revisions.is_empty();
+            && commands.revisions.is_empty()
+            && commands.servers.is_none();
         if !is_plain {
             return Err(Failure::new(
                 format!(
                     "{} as the baseline is compared with one command or one log",
                     log.display()
                 ),
-                "leave out `Commands::with_itself`, `Commands::names`, `Commands::revisions` and pairs of values",
+                "leave out `Commands::with_itself`, `Commands::names`, `Commands::revisions`, `Servers::lines` and pairs of values",
             ));
         }
         let candidate = match candidate {
@@ -151,6 +154,8 @@ pub struct Commands {
     pub revisions: Vec<String>,
     /// The command that builds each of them.
     pub build: Option<String>,
+    /// The servers to compare, under the only command as their load.
+    pub servers: Option<Servers>,
 }
 
 /// The default margin.
@@ -213,6 +218,17 @@ impl Commands {
                 }
             };
         }
+        if let Some(servers) = &self.servers {
+            lines = match lines.as_slice() {
+                [load] => vec![load.clone(); servers.lines.len()],
+                _ => {
+                    return Err(Failure::new(
+                        "servers take one load",
+                        "name it with `Servers::load`",
+                    ));
+                }
+            };
+        }
         match lines.len() {
             0 | 1 => Err(Failure::new(
                 "there is nothing to compare",
@@ -231,7 +247,8 @@ impl Commands {
     /// The names of these lines: their own, unless others are given.
     fn named(&self, lines: &[String]) -> Result<Vec<String>, Failure> {
         if self.names.is_empty() {
-            return Ok(lines.to_vec());
+            let servers = self.servers.as_ref().map(|servers| servers.lines.as_slice());
+            return Ok(servers.unwrap_or(lines).to_vec());
         }
         let count = |count: usize, one, more| several(count as u64, one, more);
         if self.names.len() != lines.len() {
@@ -262,21 +279,7 @@ impl ComparePlan {
     /// # Errors
     /// What is wrong with a value, or with all of them together.
     pub fn from_keys(keys: &mut Keys, max_error: f64) -> Result<ComparePlan, String> {
-        for key in [
-            "commands",
-            "block",
-            "aa",
-            "baseline",
-            "parameter-list",
-            "parameter-scan",
-            "parameter-step-size",
-            "command-name",
-        ] {
-            keys.exclude(&["from", key])?;
-        }
-        for key in ["aa", "from", "command-name"] {
-            keys.exclude(&["rev", key])?;
-        }
+        exclude(keys)?;
         let from = keys.text("from")?;
         // The second is its old name, for a log.
         keys.exclude(&["baseline", "stored-baseline"])?;
@@ -292,11 +295,20 @@ impl ComparePlan {
                 keys.text("parameter-step-size")?.as_deref().unwrap_or("1"),
             )
             .map_err(|failure| failure.cause)?,
-            lines: keys.texts("commands")?,
+            lines: [keys.texts("commands")?, Vec::from_iter(keys.text("load")?)].concat(),
             names: keys.texts("command-name")?,
             revisions: keys.texts("rev")?,
             build: keys.text("build")?,
+            servers: Servers::of(
+                keys.texts("server")?,
+                keys.text("ready")?,
+                keys.read("ready-timeout", value::duration)?,
+            )
+            .map_err(|failure| failure.cause)?,
         };
+        if commands.servers.is_some() && commands.lines.len() != 1 {
+            return Err("server takes one load".to_string());
+        }
         let (source, baseline) =
             Source::new(from.map(Into::into), commands, baseline, candidate, trusted)
                 .map_err(|failure| failure.to_string())?;
@@ -381,6 +393,10 @@ impl ComparePlan {
         warnings.extend(revisions.as_ref().and_then(Revisions::warning));
         let launch = self.runs.launch()?;
         let build = commands.build.as_deref();
+        let servers = match &commands.servers {
+            Some(servers) => servers.prepared(&launch)?,
+            None => Vec::new(),
+        };
         let prepared = |arm: usize| {
             let prepared = Prepared::from_line(&lines[arm], &launch)?;
             Ok(match &revisions {
@@ -407,6 +423,8 @@ impl ComparePlan {
             runner,
             around,
             commands,
+            servers,
+            notes: BTreeSet::new(),
             rng,
             block: self.block,
             ignore_failure: self.ignore_failure,
@@ -423,6 +441,38 @@ impl ComparePlan {
         let named = Some(&commands.revisions).filter(|revisions| !revisions.is_empty());
         named.map(|revisions| Revisions::check_out(revisions, directory)).transpose()
     }
+}
+
+/// Refuses keys that do not go together.
+fn exclude(keys: &Keys) -> Result<(), String> {
+    for key in [
+        "commands",
+        "block",
+        "aa",
+        "baseline",
+        "parameter-list",
+        "parameter-scan",
+        "parameter-step-size",
+        "command-name",
+    ] {
+        keys.exclude(&["from", key])?;
+    }
+    for key in ["aa", "from", "command-name"] {
+        keys.exclude(&["rev", key])?;
+    }
+    for key in [
+        "aa",
+        "from",
+        "candidate",
+        "trust-sessions",
+        "rev",
+        "commands",
+        "parameter-list",
+        "parameter-scan",
+    ] {
+        keys.exclude(&["server", key])?;
+    }
+    keys.exclude(&["load", "commands"])
 }
 
 /// Refuses several commands of which some are not programs: they are probably meant as arguments.

@@ -13,6 +13,7 @@ use crate::session::Session;
 use crate::sessions::{self, Sessions};
 use crate::verdict::Verdict;
 use crate::{Failure, catch_interrupts, seed, words};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::ops::RangeInclusive;
@@ -278,7 +279,18 @@ impl ComparePlan {
             session.push(run)?;
         }
         let ignore_failure = self.ignore_failure;
-        let blocks = Blocks { session, runner, around, commands, rng, block: 1, ignore_failure };
+        let (servers, notes, block) = (Vec::new(), BTreeSet::new(), 1);
+        let blocks = Blocks {
+            session,
+            runner,
+            around,
+            commands,
+            servers,
+            notes,
+            rng,
+            block,
+            ignore_failure,
+        };
         blocks.run(Budget { warmup: self.runs.warmup, most, time: limits.max_time })
     }
 

@@ -18,7 +18,9 @@ pub fn kept(verdict: &Verdict, columns: usize) -> String {
     let values = form.values(std::slice::from_ref(finding));
     let values = values.map(|values| values.text(columns, Paint::default())).unwrap_or_default();
     let log = verdict.log.as_deref().map_or_else(String::new, |log| format!(" in {log}"));
-    format!("{}{log}\n{}{values}", form.said(finding), warnings(verdict))
+    let remarks = form.remarks(std::slice::from_ref(finding)).into_iter();
+    let remarks: String = remarks.map(|remark| remark + "\n").collect();
+    format!("{}{log}\n{}{values}{remarks}", form.said(finding), warnings(verdict))
 }
 
 impl Form for Recording {
@@ -41,6 +43,15 @@ impl Form for Recording {
         let kept = findings.first()?.recording()?;
         let rows: Vec<_> = self.commands().into_iter().zip(kept.values.iter().copied()).collect();
         (!rows.is_empty()).then(|| values::table(&rows, None, self.dimension()))
+    }
+
+    fn remarks(&self, findings: &[Finding]) -> Vec<String> {
+        let Some(kept) = findings.first().and_then(|finding| finding.recording()) else {
+            return Vec::new();
+        };
+        let names = values::labels(&self.commands()).into_iter().zip(&kept.values);
+        let dimension = self.dimension();
+        names.filter_map(|(name, spread)| values::two_modes(&name, spread, dimension)).collect()
     }
 
     fn columns(&self) -> Vec<Column> {
