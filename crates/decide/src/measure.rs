@@ -43,35 +43,46 @@ pub fn runs(
     let stop = around
         .set_up(&runner)
         .and_then(|()| run_until_settled(&mut session, &mut runner, command, around, budget));
-    clean_up(stop, session, &mut runner, around)
+    Ending::of(stop, &mut runner, around).verdict(session)
 }
 
-/// Runs the cleanup whatever happened, and gives the verdict.
-fn clean_up(
+/// How the runs ended.
+struct Ending {
     stop: Result<Stop, Failure>,
-    session: Session,
-    runner: &mut Runner,
-    around: &Around,
-) -> Result<Verdict, Failure> {
-    let stop = if runner.is_out_of_time() { Ok(Stop::MaxTime) } else { stop };
-    runner.limit(None);
-    let cleaned = around.clean_up(runner);
-    let (stop, failure) = match stop {
-        Ok(stop) => (stop, None),
-        Err(failure) => (Stop::Failed, Some(failure)),
-    };
-    if let Some(failure) = failure.as_ref().filter(|_| !session.has_runs()) {
-        return Err(failure.clone());
+    /// What is to be said of them.
+    warnings: Vec<String>,
+}
+
+impl Ending {
+    /// Runs the cleanup, whatever happened.
+    fn of(stop: Result<Stop, Failure>, runner: &mut Runner, around: &Around) -> Ending {
+        let stop = if runner.is_out_of_time() { Ok(Stop::MaxTime) } else { stop };
+        runner.limit(None);
+        let cleaned = around.clean_up(runner);
+        Ending { stop, warnings: cleaned.err().map(|failure| failure.cause).into_iter().collect() }
     }
-    let verdict = session.finish(stop).map(|mut verdict| {
-        verdict.warnings.extend(cleaned.err().map(|failure| failure.cause));
-        verdict
-    });
-    match failure {
-        None => verdict,
-        Some(failure) => {
-            let so_far = verdict.ok().filter(|verdict| verdict.finding.n > 0);
-            Err(Failure { so_far: so_far.map(Box::new), ..failure })
+
+    /// The verdict of a session of these runs.
+    fn verdict(&self, session: Session) -> Result<Verdict, Failure> {
+        let failure = self.stop.as_ref().err().filter(|_| !session.trial().is_settled());
+        if let Some(failure) = failure.filter(|_| !session.has_runs()) {
+            return Err(failure.clone());
+        }
+        let stop = match self.stop {
+            _ if session.trial().is_settled() => Stop::Decided,
+            Ok(stop) => stop,
+            Err(_) => Stop::Failed,
+        };
+        let verdict = session.finish(stop).map(|mut verdict| {
+            verdict.warnings.extend(self.warnings.iter().cloned());
+            verdict
+        });
+        match failure {
+            None => verdict,
+            Some(failure) => {
+                let so_far = verdict.ok().filter(|verdict| verdict.finding.n > 0);
+                Err(Failure { so_far: so_far.map(Box::new), ..failure.clone() })
+            }
         }
     }
 }
@@ -126,11 +137,19 @@ fn served(
     run.map(|run| Some((run, note)))
 }
 
+/// The verdict of the only session.
+///
+/// # Panics
+/// Panics if there is none.
+pub fn alone(verdicts: Vec<Result<Verdict, Failure>>) -> Result<Verdict, Failure> {
+    verdicts.into_iter().next().expect("blocks have a session")
+}
+
 /// Makes blocks of runs.
 #[derive(Debug)]
 pub struct Blocks {
-    /// The trial.
-    pub session: Session,
+    /// One for each question about the runs; at least one. The first is about the runs' first metric, and so on.
+    pub sessions: Vec<Session>,
     /// Starts the runs.
     pub runner: Runner,
     /// The commands around the runs.
@@ -183,27 +202,40 @@ impl Blocks {
         Ok(Some(run))
     }
 
-    /// Makes blocks until the session is settled.
-    ///
-    /// # Errors
-    /// If a command cannot be run, does not show the metric, or fails where that is not ignored.
-    pub fn run(mut self, budget: Budget) -> Result<Verdict, Failure> {
+    /// Makes blocks until every session is settled, and gives the verdict of each: an error if a command cannot be run,
+    /// does not show the metric, or fails where that is not ignored, before that session was settled.
+    pub fn run(mut self, budget: Budget) -> Vec<Result<Verdict, Failure>> {
         self.runner.limit(budget.time);
         let stop = self.run_until_settled(budget);
-        clean_up(stop, self.session, &mut self.runner, &self.around).map(|mut verdict| {
-            verdict.warnings.extend(self.notes);
-            verdict
-        })
+        let mut ending = Ending::of(stop, &mut self.runner, &self.around);
+        ending.warnings.extend(self.notes);
+        self.sessions.into_iter().map(|session| ending.verdict(session)).collect()
+    }
+
+    /// The first session that is not settled.
+    fn first_open(&self) -> Option<usize> {
+        self.sessions.iter().position(|session| !session.trial().is_settled())
+    }
+
+    /// Lets one session show its progress where another did.
+    fn hand_progress(&mut self, from: usize, to: usize) {
+        if let Ok([from, to]) = self.sessions.get_disjoint_mut([from, to]) {
+            from.progress.clear();
+            std::mem::swap(&mut from.progress, &mut to.progress);
+        }
     }
 
     fn run_until_settled(&mut self, budget: Budget) -> Result<Stop, Failure> {
         self.around.set_up(&self.runner)?;
-        self.session.show();
+        self.sessions.iter_mut().for_each(Session::show);
         for _ in 0..budget.warmup {
             self.warm_up()?;
         }
+        let mut shown = 0;
         for block in 1.. {
-            if let Some(stop) = self.session.stop() {
+            let Some(open) = self.first_open() else { return Ok(Stop::Decided) };
+            self.hand_progress(std::mem::replace(&mut shown, open), open);
+            if let Some(stop) = self.sessions[open].stop() {
                 return Ok(stop);
             }
             if self.block.saturating_mul(block) > budget.most {
@@ -225,15 +257,25 @@ impl Blocks {
 
     /// One block in random order; returns why, if it could not be completed.
     fn one_block(&mut self) -> Result<Option<Stop>, Failure> {
+        let of_open = |session: &Session| match session.trial() {
+            trial if trial.is_settled() => Vec::new(),
+            trial => trial.active(),
+        };
+        let active: Vec<Vec<usize>> = self.sessions.iter().map(of_open).collect();
+        let all: BTreeSet<usize> = active.iter().flatten().copied().collect();
         let mut order: Vec<usize> = Vec::new();
-        for arm in self.session.trial().active() {
+        for arm in all {
             order.extend((0..self.block).map(|_| arm));
         }
         self.rng.shuffle(&mut order);
         for arm in order {
-            match self.measure(arm)? {
-                Some(run) => self.session.push(run)?,
-                None => return Ok(Some(Stop::Interrupted)),
+            let Some(mut run) = self.measure(arm)? else { return Ok(Some(Stop::Interrupted)) };
+            let more = std::mem::take(&mut run.more);
+            let values = std::iter::once(run.value).chain(more);
+            for ((session, active), value) in self.sessions.iter_mut().zip(&active).zip(values) {
+                if active.contains(&arm) {
+                    session.push(Run { value, ..run.clone() })?;
+                }
             }
         }
         Ok(None)

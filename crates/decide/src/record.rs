@@ -58,6 +58,9 @@ pub struct Run {
     /// Whether the value was stored in an earlier trial, not run with the others.
     #[serde(default, skip_serializing_if = "is_false")]
     pub stored: bool,
+    /// The further metrics, where several are asked about; a log is about one.
+    #[serde(skip)]
+    pub more: Vec<Option<f64>>,
 }
 
 impl Run {
@@ -71,6 +74,7 @@ impl Run {
             wall_ns: None,
             usage: None,
             stored: false,
+            more: Vec::new(),
         }
     }
 }

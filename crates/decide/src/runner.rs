@@ -125,13 +125,20 @@ impl Prepared {
     }
 }
 
-/// Starts commands and reads their metric.
+/// A metric to read.
+#[derive(Debug)]
+struct Reading {
+    metric: Metric,
+    /// The dimension of its values: that of the threshold, or else of the first run.
+    dimension: Option<Dimension>,
+}
+
+/// Starts commands and reads their metrics.
 #[derive(Debug)]
 pub struct Runner {
     launch: Launch,
-    metric: Metric,
-    /// The dimension of thresholds, if the user fixed one.
-    dimension: Option<Dimension>,
+    /// At least one.
+    readings: Vec<Reading>,
     run_json: Option<PathBuf>,
     /// When to end a run in progress: at twice the trial's time.
     deadline: Option<Instant>,
@@ -144,11 +151,27 @@ impl Runner {
         metric: Metric,
         dimension: Option<Dimension>,
     ) -> Result<Runner, Failure> {
-        let run_json = match metric.reads_run() {
-            true => Some(private_folder()?.join("run.json")),
-            false => None,
-        };
-        Ok(Runner { launch, metric, dimension, run_json, deadline: None })
+        let readings = vec![Reading { metric, dimension }];
+        Runner { launch, readings, run_json: None, deadline: None }.with_run_json()
+    }
+
+    /// Also reads these metrics from each run.
+    pub fn also(mut self, metrics: Vec<Metric>) -> Result<Runner, Failure> {
+        let more = metrics.into_iter().map(|metric| Reading { metric, dimension: None });
+        self.readings.extend(more);
+        self.with_run_json()
+    }
+
+    /// With a place for the JSON of `unc run`, if a metric reads it.
+    fn with_run_json(mut self) -> Result<Runner, Failure> {
+        if self.run_json.is_none() && self.reads(Metric::reads_run) {
+            self.run_json = Some(private_folder()?.join("run.json"));
+        }
+        Ok(self)
+    }
+
+    fn reads(&self, kind: fn(&Metric) -> bool) -> bool {
+        self.readings.iter().any(|reading| kind(&reading.metric))
     }
 
     /// Sets the time limit; ends a run in progress at twice that time.
@@ -161,7 +184,7 @@ impl Runner {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Runs `prepared` once and reads the metric.
+    /// Runs `prepared` once and reads the metrics.
     pub fn measure(&mut self, prepared: &Prepared) -> Result<Run, Failure> {
         let mut words = prepared.words.clone();
         if let Some(path) = &self.run_json {
@@ -175,33 +198,30 @@ impl Runner {
             observed.append(&mut words);
             words = observed;
         }
-        let keep = self.metric.reads_output();
+        let keep = self.reads(Metric::reads_output);
         let ended = self.run(prepared, &words, self.launch.timeout, keep)?;
         let status = ended.code.or(ended.signal.map(|signal| 128 + signal)).unwrap_or(0);
         let outcome = match status {
             _ if ended.timed_out => Outcome::TimedOut,
             0 => Outcome::Ok,
-            _ if self.metric.is_exit_status() => Outcome::Ok,
+            _ if self.reads(Metric::is_exit_status) => Outcome::Ok,
             status => Outcome::Failed(status),
         };
         self.refuse_what_never_ran(prepared, status)?;
         let json = self.run_json.as_ref().and_then(|path| std::fs::read(path).ok());
-        let value = match self.metric.read(&ended, json.as_deref()) {
-            // If nothing else fixes the dimension, the first run does.
-            Ok(read) if *self.dimension.get_or_insert(read.dimension) == read.dimension => {
-                Some(read.value)
+        let read = |reading: &mut Reading| {
+            let read = reading.read(&ended, json.as_deref());
+            match (read, outcome) {
+                (Ok(value), _) => Ok(Some(value)),
+                (Err(_), Outcome::Failed(_) | Outcome::TimedOut) => Ok(None),
+                (Err(why), Outcome::Ok) => Err(reading.is_missing(prepared, &why)),
             }
-            _ if outcome != Outcome::Ok => None,
-            Ok(_) => {
-                return Err(self.no_metric(
-                    prepared,
-                    "its number has a different unit than the threshold or the earlier values",
-                ));
-            }
-            Err(why) => return Err(self.no_metric(prepared, &why)),
         };
+        let values: Result<Vec<_>, Failure> = self.readings.iter_mut().map(read).collect();
+        let mut more = values?;
+        let value = more.remove(0);
         let (wall_ns, usage) = (Some(whole_ns(ended.wall)), Some(Usage::from(&ended)));
-        Ok(Run { arm: 0, value, outcome, wall_ns, usage, stored: false })
+        Ok(Run { arm: 0, value, outcome, wall_ns, usage, stored: false, more })
     }
 
     /// Runs a setup, prepare, conclude or cleanup command; it must succeed.
@@ -239,7 +259,7 @@ impl Runner {
         if keep {
             command.stdout(Stdio::piped());
         }
-        if self.metric.is_max_rss() {
+        if self.reads(Metric::is_max_rss) {
             supervise::start_small(&mut command);
         }
         let started = Instant::now();
@@ -279,10 +299,11 @@ impl Runner {
         let why = match status {
             127 => "was not found",
             126 => "cannot be executed",
-            125 if self.metric.reads_run() => "could not be observed (see unc run on it)",
+            125 if self.reads(Metric::reads_run) => "could not be observed (see unc run on it)",
             _ => return Ok(()),
         };
-        if !prepared.shell && !self.metric.reads_run() || self.metric.is_exit_status() {
+        let is_measured = self.reads(Metric::is_exit_status);
+        if !prepared.shell && !self.reads(Metric::reads_run) || is_measured {
             return Ok(());
         }
         Err(Failure::new(
@@ -290,10 +311,23 @@ impl Runner {
             "check the command line, PATH and `Runs::directory`",
         ))
     }
+}
 
-    fn no_metric(&self, prepared: &Prepared, why: &str) -> Failure {
+impl Reading {
+    /// The value, in the dimension of the earlier ones.
+    fn read(&mut self, ended: &Ended, run_json: Option<&[u8]>) -> Result<f64, String> {
+        let read = self.metric.read(ended, run_json)?;
+        if *self.dimension.get_or_insert(read.dimension) != read.dimension {
+            let why = "its number has a different unit than the threshold or the earlier values";
+            return Err(why.to_owned());
+        }
+        Ok(read.value)
+    }
+
+    fn is_missing(&self, prepared: &Prepared, why: &str) -> Failure {
+        let name = &self.metric.name;
         Failure::new(
-            format!("'{}' did not show the metric {}: {why}", prepared.line, self.metric.name),
+            format!("'{}' did not show the metric {name}: {why}", prepared.line),
             "run it by hand and compare what it prints with `Runs::metric`",
         )
     }

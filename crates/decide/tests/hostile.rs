@@ -95,9 +95,8 @@ fn text(hypothesis: &Question, rng: &mut Rng) -> Vec<u8> {
             arm: rng.below(commands as u64) as usize,
             value,
             outcome,
-            wall_ns: None,
             usage: rng.chance(0.5).then(Usage::default),
-            stored: false,
+            ..Run::of(0, 0.0)
         };
         record::write(&mut out, &Line::Run(run)).unwrap();
     }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use uncontended_decide::Failure;
+use uncontended_decide::plan::aspect::{Aspect, Statistic};
 use uncontended_decide::plan::compare::{Baseline, Commands, Source, parameters};
 use uncontended_decide::plan::{ComparePlan, Plan as _};
 use uncontended_decide::question::Claim;
@@ -25,6 +26,7 @@ use uncontended_figures::read::whole;
   unc compare -- './old' './new'                           is ./new at most 2% worse?
   unc compare --claim better --margin 5% -- './old' './new'
   unc compare --metric max-rss -- 'prog' 'env LD_PRELOAD=liballoc.so prog'
+  unc compare --metric wall --metric cpu --metric max-rss -- './old' './new'   all three, of the same runs
   unc compare --parameter-list threads 1,2,4 -- './prog {threads}'   each against the first
   unc compare --rev main --rev HEAD --build 'cargo build --release' -- './target/release/prog'
   unc compare --server './old' --server './new' --ready 'curl -sf localhost:80' --load './client'
@@ -38,9 +40,10 @@ pub(crate) struct Flags {
     /// Differences up to this share do not count: ratios from 1/(1+M) to 1+M are equivalent, ends included
     #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin, allow_hyphen_values = true)]
     margin: f64,
-    /// Compare this percentile of all runs, such as p90, not the median of the paired ratios (without a tail guard)
-    #[arg(long, value_name = "P", value_parser = value::percentile, allow_hyphen_values = true)]
-    quantile: Option<f64>,
+    /// Compare this percentile of all runs, such as p90, not the median of the paired ratios (without a tail guard);
+    /// given several times, with `median` among them if you like, each is a question with its share of the error
+    #[arg(long, value_name = "P", value_parser = Statistic::parse, allow_hyphen_values = true)]
+    quantile: Vec<Statistic>,
     /// Larger values of the metric are better (throughput)
     #[arg(long)]
     higher_is_better: bool,
@@ -142,17 +145,18 @@ impl Flags {
             Some(Baseline::Log(path)) => Some(path.as_path()),
             _ => None,
         };
-        deliver(
-            || self.plan()?.verdict(self.output.told(&forms)),
-            &forms,
-            self.stop.log.as_deref(),
-            &[
-                ("--from", self.from.as_deref()),
-                ("--baseline", recorded),
-                ("--candidate", self.candidate.as_deref()),
-                ("--input", self.run.input.as_deref()),
-            ],
-        )
+        let read = [
+            ("--from", self.from.as_deref()),
+            ("--baseline", recorded),
+            ("--candidate", self.candidate.as_deref()),
+            ("--input", self.run.input.as_deref()),
+        ];
+        if self.run.metric.len() > 1 || self.quantile.len() > 1 {
+            let judge = || self.plan()?.verdicts(self.output.told(&forms));
+            return suite::several(judge, self.stop.plan().max_error, &forms, &read);
+        }
+        let judge = || self.plan()?.verdict(self.output.told(&forms));
+        deliver(judge, &forms, self.stop.log.as_deref(), &read)
     }
 
     /// The plan that the flags describe.
@@ -177,10 +181,13 @@ impl Flags {
             self.candidate.clone(),
             self.trust_sessions,
         )?;
+        let mut aspects = Aspect::all(&self.run.metric, &self.quantile);
+        let first = aspects.remove(0);
         Ok(ComparePlan {
             claim: self.claim.map(Claim::from),
             margin: self.margin,
-            quantile: self.quantile,
+            quantile: first.quantile,
+            also: aspects,
             higher_is_better: self.higher_is_better,
             block: self.block,
             baseline,
@@ -188,7 +195,7 @@ impl Flags {
             tail_guard: !self.no_tail_guard,
             seed: self.seed,
             source,
-            runs: self.run.plan(),
+            runs: self.run.with(&first.metric),
             limits: self.stop.plan(),
         })
     }

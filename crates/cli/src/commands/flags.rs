@@ -6,6 +6,7 @@ use crate::view::View;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
+use uncontended_decide::Failure;
 use uncontended_decide::plan::{Limits, Runs, Told, variable};
 use uncontended_decide::question::{Claim, Decider};
 use uncontended_decide::suite::DEFAULT_ERROR;
@@ -88,7 +89,7 @@ pub(crate) struct RunFlags {
     /// involuntary-switches, exit-status, regex:PATTERN (group 1 of the first match on stdout), json:PATH (of
     /// stdout), run:PATH (of the JSON of `unc run`)
     #[arg(long, default_value = "wall")]
-    pub(crate) metric: String,
+    pub(crate) metric: Vec<String>,
     /// Run this once before all runs
     #[arg(long, short = 's', value_name = "COMMAND")]
     pub(crate) setup: Option<String>,
@@ -216,10 +217,21 @@ impl ExportFlags {
 }
 
 impl RunFlags {
-    /// The same as plain data.
-    pub(crate) fn plan(&self) -> Runs {
+    /// The same as plain data, for a question about one metric.
+    pub(crate) fn plan(&self) -> Result<Runs, Failure> {
+        match self.metric.as_slice() {
+            [metric] => Ok(self.with(metric)),
+            _ => Err(Failure::new(
+                "this question is about one metric",
+                "give --metric once (unc compare takes several; --suite asks several questions)",
+            )),
+        }
+    }
+
+    /// The same as plain data, for this metric.
+    pub(crate) fn with(&self, metric: &str) -> Runs {
         Runs {
-            metric: self.metric.clone(),
+            metric: metric.to_owned(),
             setup: self.setup.clone(),
             prepare: self.prepare.clone(),
             conclude: self.conclude.clone(),

@@ -87,22 +87,22 @@ impl Flags {
 
     fn record(&self) -> Result<Verdict, Failure> {
         let progress = Box::new(settings::Told(Line::new(self.quiet)));
-        self.plan().verdict(Told { progress, keep_runs: false })
+        self.plan()?.verdict(Told { progress, keep_runs: false })
     }
 
-    fn plan(&self) -> RecordPlan {
-        RecordPlan {
+    fn plan(&self) -> Result<RecordPlan, Failure> {
+        Ok(RecordPlan {
             command: self.command.clone(),
             control: self.control.clone(),
             ignore_failure: self.ignore_failure,
-            runs: self.run.plan(),
+            runs: self.run.plan()?,
             limits: Limits {
                 max_error: DEFAULT_ERROR,
                 max_runs: self.runs,
                 max_time: self.time,
                 log: Some(self.log.clone()),
             },
-        }
+        })
     }
 }
 

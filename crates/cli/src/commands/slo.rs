@@ -96,7 +96,7 @@ impl Flags {
             or_below: self.or_below,
             method: self.method.into(),
             bursts: self.bursts,
-            runs: self.run.plan(),
+            runs: self.run.plan()?,
             limits: self.stop.plan(),
         })
     }

@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
 use uncontended_decide::Failure;
+use uncontended_decide::plan::aspect::Judged;
 use uncontended_decide::suite::{Property, Suite};
 use uncontended_decide::verdict::{Answer, Verdict};
 use uncontended_figures::at_most_percent;
@@ -19,9 +20,6 @@ use uncontended_report::verdict::{markdown, page, sentences};
 
 /// The value of `schema`.
 const SCHEMA: &str = "uncontended.verdict-suite/1";
-
-/// A judged property.
-pub(crate) type Judged = (String, Result<Verdict, Failure>);
 
 /// The result of a suite.
 pub(crate) struct Outcome {
@@ -44,10 +42,41 @@ pub(crate) fn execute(path: &Path, max_error: Option<f64>, output: &OutputFlags)
     if let Err(failure) = distinct(path, properties, &forms) {
         return deliver::refuse(SCHEMA, &failure, forms.json.as_deref());
     }
-    let judged = forms.writable().and_then(|()| judge(suite?, output, &forms));
+    finish(forms.writable().and_then(|()| judge(suite?, output, &forms)), &forms)
+}
+
+/// Judges several questions about the same runs, and returns the exit status, as for a suite.
+pub(crate) fn several(
+    judge: impl FnOnce() -> Result<Vec<Judged>, Failure>,
+    max_error: f64,
+    forms: &Forms,
+    read: &[files::Named<'_>],
+) -> ExitCode {
+    if let Some(export) = forms.exports.first() {
+        let cause = format!("{} is about one metric and one percentile", export.flag);
+        let failure = Failure::new(cause, "ask one question at a time, or use --json");
+        return deliver::refuse(SCHEMA, &failure, forms.json.as_deref());
+    }
+    if let Err(failure) = forms.distinct(&[], read) {
+        return deliver::refuse(SCHEMA, &failure, forms.json.as_deref());
+    }
+    let judged = forms.writable().and_then(|()| judge().map_err(settings::failure));
+    let outcome = judged.and_then(|judged| {
+        let share = max_error / judged.len() as f64;
+        let mut outcome = Outcome { judged: Vec::new(), worst: Answer::Yes, max_error, share };
+        for (name, verdict) in judged {
+            outcome.take(name, settings::verdict(verdict), forms.takes_stdout())?;
+        }
+        Ok(outcome)
+    });
+    finish(outcome, forms)
+}
+
+/// Writes the outcome, or why there is none, and returns the exit status.
+fn finish(judged: Result<Outcome, Failure>, forms: &Forms) -> ExitCode {
     let told = judged.and_then(|outcome| {
         let worst = outcome.worst;
-        write(outcome, &forms).map(|()| worst)
+        write(outcome, forms).map(|()| worst)
     });
     let answer = told.unwrap_or_else(|failure| {
         complain(&failure);
@@ -100,21 +129,26 @@ fn judge(suite: Suite, output: &OutputFlags, forms: &Forms) -> Result<Outcome, F
             break;
         }
         let verdict = settings::verdict(property.plan.verdict(output.told(forms)));
-        say(
-            &format!(
-                "{}: {}",
-                property.name,
-                said(&verdict, |verdict| deliver::for_people(verdict, for_json))
-            ),
-            for_json,
-        )?;
-        outcome.add(verdict.as_ref().map_or(Answer::Error, |verdict| verdict.finding.verdict));
-        outcome.judged.push((property.name, verdict));
+        outcome.take(property.name, verdict, for_json)?;
     }
     Ok(outcome)
 }
 
 impl Outcome {
+    /// Says the answer about one property, and counts it.
+    fn take(
+        &mut self,
+        name: String,
+        verdict: Result<Verdict, Failure>,
+        for_json: bool,
+    ) -> Result<(), Failure> {
+        let text = said(&verdict, |verdict| deliver::for_people(verdict, for_json));
+        say(&format!("{name}: {text}"), for_json)?;
+        self.add(verdict.as_ref().map_or(Answer::Error, |verdict| verdict.finding.verdict));
+        self.judged.push((name, verdict));
+        Ok(())
+    }
+
     fn add(&mut self, answer: Answer) {
         if answer.badness() > self.worst.badness() {
             self.worst = answer;

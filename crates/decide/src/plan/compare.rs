@@ -1,10 +1,12 @@
 //! Is one command better or worse than another, and by how much? Of commands in random blocks, or of pairs of values.
 
+use super::aspect::Aspect;
 use super::sessions::{self, Candidate};
 use super::{Files, Keys, Limits, Plan, Runs, Told};
 use crate::guard::{Guard, Watch};
 use crate::lines::Lines;
-use crate::measure::{Blocks, Budget};
+use crate::measure::{Blocks, Budget, alone};
+use crate::metric::Metric;
 use crate::question::{Claim, Compare, Question};
 use crate::ratio::Ratio;
 use crate::revisions::Revisions;
@@ -29,6 +31,8 @@ pub struct ComparePlan {
     pub margin: f64,
     /// The percentile that is compared, instead of the median of the paired ratios.
     pub quantile: Option<f64>,
+    /// What else is asked about the same runs; the error is shared out equally.
+    pub also: Vec<Aspect>,
     /// Whether larger values are better.
     pub higher_is_better: bool,
     /// Runs of each command in a block.
@@ -184,7 +188,7 @@ impl Plan for ComparePlan {
                 catch_interrupts()?;
                 self.judge_pairs(lines, told)
             }
-            Source::Commands(commands) => self.judge_commands(commands, told),
+            Source::Commands(commands) => alone(self.judge_commands(commands, told)?),
             Source::Sessions(sessions) => self.judge_sessions(sessions, told),
         }
     }
@@ -316,6 +320,7 @@ impl ComparePlan {
             claim: keys.named("claim", &Claim::ALL)?,
             margin: keys.read("margin", value::margin)?.unwrap_or(DEFAULT_MARGIN),
             quantile: keys.read("quantile", value::percentile)?,
+            also: Vec::new(),
             higher_is_better: keys.flag("higher-is-better")?,
             block: keys.whole("block", 1..=MOST_IN_BLOCK)?.unwrap_or(1),
             baseline,
@@ -371,32 +376,39 @@ impl ComparePlan {
         lines.judge(session, |line| pair(line).map(|[a, b]| [(0, a), (1, b)]))
     }
 
-    fn judge_commands(&self, commands: &Commands, mut told: Told) -> Result<Verdict, Failure> {
+    /// The verdict about each aspect.
+    pub(super) fn judge_commands(
+        &self,
+        commands: &Commands,
+        mut told: Told,
+    ) -> Result<Vec<Result<Verdict, Failure>>, Failure> {
         let limits = self.limits.of_runs();
         let lines = commands.expanded(self.baseline)?;
-        let metric = self.runs.metric()?;
-        let unit = metric.dimension().unwrap_or(Dimension::Number);
+        let parts = self.parts()?;
         // Kept to the end: its worktrees go with it.
         let revisions = self.check_out(commands)?;
         let names = match &revisions {
             Some(revisions) => revisions.names().to_vec(),
             None => commands.named(&lines)?,
         };
-        let mut compare = self.hypothesis(&metric.name, unit, names.clone());
-        if names != lines {
-            compare.lines.clone_from(&lines);
-        }
         let most =
             self.limits.max_runs.unwrap_or_else(|| self.block.saturating_mul(DEFAULT_BLOCKS));
-        let mut warnings = check_budget(&compare, Some(most))?;
-        warnings.extend(metric.floor(0.0));
-        warnings.extend(revisions.as_ref().and_then(Revisions::warning));
+        let asked = |(plan, metric): &(ComparePlan, Metric)| {
+            let unit = metric.dimension().unwrap_or(Dimension::Number);
+            let mut compare = plan.hypothesis(&metric.name, unit, names.clone());
+            if names != lines {
+                compare.lines.clone_from(&lines);
+            }
+            let mut warnings = check_budget(&compare, Some(most))?;
+            warnings.extend(metric.floor(0.0));
+            warnings.extend(revisions.as_ref().and_then(Revisions::warning));
+            Ok((compare, warnings))
+        };
+        let asked: Vec<_> = parts.iter().map(asked).collect::<Result<_, Failure>>()?;
         let launch = self.runs.launch()?;
         let build = commands.build.as_deref();
-        let servers = match &commands.servers {
-            Some(servers) => servers.prepared(&launch)?,
-            None => Vec::new(),
-        };
+        let servers = commands.servers.as_ref().map(|servers| servers.prepared(&launch));
+        let servers = servers.transpose()?.unwrap_or_default();
         let prepared = |arm: usize| {
             let prepared = Prepared::from_line(&lines[arm], &launch)?;
             Ok(match &revisions {
@@ -407,30 +419,31 @@ impl ComparePlan {
         let each = (0..lines.len()).map(|arm| prepared(arm).map(Some));
         let commands: Vec<Option<Prepared>> = each.collect::<Result<_, Failure>>()?;
         let around = self.runs.around(&launch, lines.len())?;
-        let runner = Runner::new(launch.clone(), metric, None)?;
+        let mut metrics = parts.into_iter().map(|(_, metric)| metric);
+        let first = metrics.next().expect("a plan has a metric");
+        let runner = Runner::new(launch.clone(), first, None)?.also(metrics.collect())?;
         catch_interrupts()?;
         if let (Some(revisions), Some(line)) = (&revisions, build) {
             told.progress.say(&format!("Building {}: {line}", revisions.names().join(", ")));
             revisions.build(line, &launch, &runner)?;
         }
         refuse_arguments(&commands, &launch)?;
-        let setting = limits.setting(seed(self.seed), None, warnings, told.keep_runs);
-        let rng = Rng::new(setting.seed);
-        let mut session = Session::open(Question::Compare(compare), setting, told.progress)?;
-        session.progress.say(&order(lines.len(), self.block, &limits.sentence(Some(most))));
+        let seed = seed(self.seed);
+        let mut sessions = limits.sessions(asked, seed, told)?;
+        let sentence = order(lines.len(), self.block, &limits.sentence(Some(most)));
+        sessions[0].progress.say(&sentence);
         let blocks = Blocks {
-            session,
+            sessions,
             runner,
             around,
             commands,
             servers,
             notes: BTreeSet::new(),
-            rng,
+            rng: Rng::new(seed),
             block: self.block,
             ignore_failure: self.ignore_failure,
         };
-        let budget = Budget { warmup: self.runs.warmup, most, time: limits.max_time };
-        blocks.run(budget)
+        Ok(blocks.run(Budget { warmup: self.runs.warmup, most, time: limits.max_time }))
     }
 }
 

@@ -6,6 +6,7 @@
 //! # Evidence
 //! `crates/cli/tests/decide_slo.rs`, `decide_compare.rs`, `decide_permute.rs`, `decide_suite.rs`.
 
+pub mod aspect;
 pub mod compare;
 mod keys;
 pub mod permute;

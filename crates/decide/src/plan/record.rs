@@ -1,7 +1,7 @@
 //! Runs of a command, and of a control interleaved with it, kept without a question.
 
 use super::{Files, Limits, Plan, Runs, Told};
-use crate::measure::{Blocks, Budget};
+use crate::measure::{Blocks, Budget, alone};
 use crate::question::Question;
 use crate::recording::Recording;
 use crate::runner::{Prepared, Runner};
@@ -75,7 +75,7 @@ impl Plan for RecordPlan {
         let ignore_failure = self.ignore_failure;
         let (servers, notes, block) = (Vec::new(), BTreeSet::new(), 1);
         let blocks = Blocks {
-            session,
+            sessions: vec![session],
             runner,
             around,
             commands,
@@ -85,6 +85,6 @@ impl Plan for RecordPlan {
             block,
             ignore_failure,
         };
-        blocks.run(Budget { warmup: self.runs.warmup, most, time })
+        alone(blocks.run(Budget { warmup: self.runs.warmup, most, time }))
     }
 }

@@ -3,7 +3,7 @@
 use super::compare::order;
 use super::{ComparePlan, Told};
 use crate::fingerprint::Fingerprint;
-use crate::measure::{Blocks, Budget};
+use crate::measure::{Blocks, Budget, alone};
 use crate::metric::Metric;
 use crate::question::{Compare, Question};
 use crate::record::{self, Outcome, Run, Stop};
@@ -281,7 +281,7 @@ impl ComparePlan {
         let ignore_failure = self.ignore_failure;
         let (servers, notes, block) = (Vec::new(), BTreeSet::new(), 1);
         let blocks = Blocks {
-            session,
+            sessions: vec![session],
             runner,
             around,
             commands,
@@ -291,7 +291,7 @@ impl ComparePlan {
             block,
             ignore_failure,
         };
-        blocks.run(Budget { warmup: self.runs.warmup, most, time: limits.max_time })
+        alone(blocks.run(Budget { warmup: self.runs.warmup, most, time: limits.max_time }))
     }
 
     /// The question about two sessions.
