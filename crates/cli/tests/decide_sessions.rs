@@ -9,12 +9,12 @@ use std::time::Duration;
 use uncontended_stats::Rng;
 use uncontended_testkit::golden;
 
-/// A command that prints its number and adds one to it, so that its values are known: from 100 to 109, again and again,
-/// times `factor`.
+/// A command that counts its runs and prints a number that follows from the count, in no visible order: from 100 to
+/// 109, times `factor`.
 fn ticking(folder: &Folder, name: &str, factor: u32) -> String {
     let count = folder.file(name);
     format!(
-        "n=$(cat {count} 2>/dev/null || echo 0); echo $((n + 1)) >{count}; echo $(((100 + n % 10) * {factor}))"
+        "n=$(cat {count} 2>/dev/null || echo 0); echo $((n + 1)) >{count}; echo $(((100 + n * n * 2654435 / 1000 % 10) * {factor}))"
     )
 }
 
@@ -70,6 +70,8 @@ fn runs_are_kept_without_a_question() {
     assert!(again.out.contains("nothing was asked"), "{}", again.out);
     // A time alone limits them too; the wall time is the usual metric.
     let said = unc(&["record", "--quiet", "--for", "200ms", "-o", &log, "--", "true"]);
+    said.assert_refused("exists, and a recording would replace it");
+    let said = unc(&["record", "--quiet", "--force", "--for", "200ms", "-o", &log, "--", "true"]);
     said.assert_status(0);
     assert_eq!(lines(&log).last().unwrap()["end"]["stop"], "max-time");
 }
@@ -159,7 +161,7 @@ fn a_control_takes_the_machine_out() {
     let warning = "the machine changed between the sessions";
     assert!(json["warnings"].to_string().contains(warning), "{}", json["warnings"]);
     let said = compare(&["--baseline", &base, "--margin", "10%"], &[&slow]);
-    assert!(said.out.contains("of the control '"), "{}", said.out);
+    assert!(said.out.contains("by the control '"), "{}", said.out);
     compare(&["--baseline", &base, "--margin", "10%"], &[&ticking(&folder, "c", 40)])
         .assert_status(1);
     record(&new, &["--runs", "100", "--control", &control], &slow).assert_status(0);
@@ -195,7 +197,9 @@ fn what_cannot_be_compared_is_refused() {
     compare(&["--baseline", "nothing.log"], &["echo 5"]).assert_refused("nothing.log");
     record(&failed, &["--runs", "30", "-i"], "echo 5; exit 3").assert_status(0);
     compare(&["--baseline", &failed], &["echo 5"]).assert_refused("30 of its 30 runs failed");
-    record(&failed, &["--runs", "30"], "echo 5; exit 3").assert_refused("failed with status 3");
+    record(&failed, &["--runs", "30", "--force"], "echo 5; exit 3")
+        .assert_refused("failed with status 3");
+    assert_eq!(lines(&failed).len(), 32, "the earlier recording stays");
     let text = std::fs::read_to_string(&base).unwrap();
     let tries = |text: &str, words: &str| {
         std::fs::write(&cut, text).unwrap();

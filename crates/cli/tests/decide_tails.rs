@@ -199,7 +199,7 @@ fn equals_have_a_yes_that_says_what_it_did_not_see() {
     let (status, json, err) = compare(&["--margin", "5%"], &stream(&mut rng, 1.0, 0.0, 1.0));
     assert_eq!((status, json["tails"]["state"].as_str()), (0, Some("clear")), "{err}");
     assert!((40..=60).contains(&json["n"].as_u64().unwrap()), "{}", json["n"]);
-    assert!(err.contains("no sign that 10 % or more of the runs take twice as long (such a tail would be missed in at most 5 % of trials; smaller tails are not tested)"), "{err}");
+    assert!(err.contains("no sign that 10 % or more of the runs became twice as slow (such a tail would be missed in at most 5 % of trials; smaller tails are not tested)"), "{err}");
     // A smaller tail is untested.
     let (status, ..) = compare(&["--margin", "5%"], &stream(&mut rng, 1.0, 0.01, 4.0));
     assert_eq!(status, 0);

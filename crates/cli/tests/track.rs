@@ -104,21 +104,18 @@ fn runs_without_a_question_have_a_median() {
 }
 
 #[test]
-fn the_revision_is_the_commit_that_is_checked_out() {
+fn the_revision_is_the_one_that_was_measured() {
     if Command::new("git").arg("--version").output().is_err() {
-        return uncontended_testkit::skip!(
-            "the_revision_is_the_commit_that_is_checked_out",
-            "no git"
-        );
+        return uncontended_testkit::skip!("the_revision_is_the_one_that_was_measured", "no git");
     }
     let folder = Folder::new();
     let log = nth(&folder, 0);
-    let revision = || {
-        let said = at(&folder, &["track", &log, "--file", "kept.jsonl", "--json", "-"]).json();
+    let revision = |log: &str| {
+        let said = at(&folder, &["track", log, "--file", "kept.jsonl", "--json", "-"]).json();
         let values = said["series"][0]["values"].as_array().unwrap().clone();
         values.last().unwrap()["revision"].clone()
     };
-    let outside = revision();
+    let outside = revision(&log);
     assert!(outside.is_null(), "no repository has no revision: {outside}");
     let git = |words: &[&str]| {
         let identity = ["-c", "user.name=A", "-c", "user.email=a@b.example"];
@@ -128,14 +125,25 @@ fn the_revision_is_the_commit_that_is_checked_out() {
         String::from_utf8(done.stdout).unwrap().trim().to_owned()
     };
     git(&["init", "--quiet"]);
-    git(&["add", "0.log"]);
-    git(&["commit", "--quiet", "-m", "first"]);
-    let commit = git(&["rev-parse", "HEAD"]);
-    assert_eq!(revision(), commit);
-    std::fs::write(folder.file("0.log"), std::fs::read_to_string(&log).unwrap()).unwrap();
-    assert_eq!(revision(), commit, "written again, unchanged");
-    git(&["rm", "--quiet", "--cached", "0.log"]);
-    assert_eq!(revision(), format!("{commit}+"));
+    let commit = |text: &str| {
+        std::fs::write(folder.file("source"), text).unwrap();
+        git(&["add", "source"]);
+        git(&["commit", "--quiet", "-m", text]);
+        git(&["rev-parse", "HEAD"])
+    };
+    let measured = commit("first");
+    let log = nth(&folder, 1);
+    let now = commit("second");
+    assert_eq!(revision(&log), measured[..12], "not what is checked out now");
+    std::fs::write(folder.file("source"), "changed").unwrap();
+    assert_eq!(revision(&nth(&folder, 2)), format!("{}-dirty", &now[..12]));
+    // An older log does not say.
+    let older = folder.file("older.log");
+    let text = std::fs::read_to_string(nth(&folder, 3)).unwrap();
+    let origin = text.find(",\"origin\":").unwrap();
+    let end = origin + text[origin..].find('}').unwrap() + 1;
+    std::fs::write(&older, format!("{}{}", &text[..origin], &text[end..])).unwrap();
+    assert_eq!(revision(&older), format!("{now}+"));
 }
 
 #[test]

@@ -17,8 +17,10 @@ use uncontended_figures::{self as figures, given_percent, percent};
 use uncontended_stats::tails::{Level, Side, Tails};
 use uncontended_stats::{MaxError, Rate};
 
-/// The factors of the levels: the first is one that a doubled run certainly exceeds, each further one twice the last.
-const FACTORS: [f64; 6] = [1.5, 3.0, 6.0, 12.0, 24.0, 48.0];
+/// The factors of the levels: from 1.25 to 48 medians, there is one between whatever a run took and twice that.
+/// Were they further apart, a tail that doubles could move from one to below the next unseen.
+const FACTORS: [f64; 16] =
+    [1.5, 1.9, 2.4, 3.0, 3.8, 4.8, 6.0, 7.6, 9.5, 12.0, 15.0, 19.0, 24.0, 30.0, 38.0, 48.0];
 /// The part of the error for finding a heavier tail.
 const SHARE: f64 = 0.05;
 /// The size of the tail in question, as shown to people.
@@ -315,7 +317,7 @@ impl TailFinding {
                 )
             }
             TailState::Clear if self.would_hold(claim) => format!(
-                "; no sign that {} or more of the runs take twice as long (such a tail would be missed in at most {} of trials; smaller tails are not tested)",
+                "; no sign that {} or more of the runs became twice as slow (such a tail would be missed in at most {} of trials; smaller tails are not tested)",
                 given_percent(TAIL),
                 given_percent(self.missed)
             ),

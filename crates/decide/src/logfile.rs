@@ -8,7 +8,7 @@
 
 use crate::record::{self, Line};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// The log being written.
@@ -37,6 +37,10 @@ impl LogFile {
     pub(crate) fn open(path: &Path, commands: Vec<usize>) -> io::Result<LogFile> {
         let has_earlier = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
         let pending = match has_earlier {
+            true if !is_log(path)? => {
+                let why = "it is not a log, and would be replaced: name another file";
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+            }
             true => {
                 // A symbolic link stays one.
                 let earlier = fs::canonicalize(path)?;
@@ -67,6 +71,14 @@ impl LogFile {
     pub(crate) fn take_place(&mut self) -> io::Result<()> {
         self.pending.take().map_or(Ok(()), |pending| fs::rename(&pending.new, &pending.earlier))
     }
+}
+
+/// Whether the file begins as a log does, so that a new one may replace it.
+fn is_log(path: &Path) -> io::Result<bool> {
+    const START: &[u8] = br#"{"head":"#;
+    let mut start = Vec::new();
+    File::open(path)?.take(START.len() as u64).read_to_end(&mut start)?;
+    Ok(START.starts_with(&start))
 }
 
 impl Drop for Pending {

@@ -15,7 +15,7 @@ use crate::ratio::Ratio;
 use crate::record::{Outcome, Run};
 use crate::spread::{Spreads, Values};
 use crate::trial::{self, Trial, more_to_decide, remaining};
-use crate::verdict::{About, Answer, Effect, Evidence, Finding, OfPairs, Relation};
+use crate::verdict::{About, Answer, Effect, Evidence, Finding, Holds, OfPairs, Relation};
 use uncontended_figures::text::several;
 use uncontended_figures::{count, given_number, number, progress::State, ratio, whole};
 use uncontended_stats::{self as stats, Counts, Method, Rate, Report};
@@ -347,6 +347,14 @@ impl Trial for PairTrial {
         self.candidates()
             .map(|(_, candidate)| candidate.costs.iter().copied().map(turn).collect())
             .collect()
+    }
+
+    fn error_holds(&self) -> Holds {
+        let depends = |candidate: &Candidate| neighbours_resemble(&candidate.costs).is_some();
+        match self.candidates().any(|(_, candidate)| depends(candidate)) {
+            true => Holds::No,
+            false => Holds::AsStated,
+        }
     }
 
     fn diagnoses(&self) -> Vec<String> {

@@ -13,7 +13,7 @@ use crate::question::{Bound, Side, Slo};
 use crate::record::{Outcome, Run};
 use crate::spread::{Spread, Values};
 use crate::trial::{self, Trial, finding_about, more_to_decide, remaining};
-use crate::verdict::{About, Answer, Finding, OfRate, Percentile};
+use crate::verdict::{About, Answer, Finding, Holds, OfRate, Percentile};
 use serde::Serialize;
 use uncontended_figures::text::several;
 use uncontended_figures::{progress::State, share, whole};
@@ -144,6 +144,16 @@ impl Trial for RateTrial {
     fn findings_in_full(&self) -> Vec<Finding> {
         let values = self.shown.as_ref().and_then(Values::spread);
         vec![self.finding_with(self.percentile(), values)]
+    }
+
+    /// A no is guarded against bursts, a yes only if asked for or if some were seen. Runs of a command are not a stream
+    /// of what one process saw.
+    fn error_holds(&self) -> Holds {
+        let is_unguarded = self.slo.bursts.is_some_and(|bursts| bursts.yes.is_none());
+        match self.answer() {
+            Answer::Yes if is_unguarded && self.slo.command.is_none() => Holds::IfIndependent,
+            _ => Holds::AsStated,
+        }
     }
 
     fn diagnoses(&self) -> Vec<String> {

@@ -76,7 +76,12 @@ impl Session {
                 let named = |error| {
                     Failure::new(format!("{}: {error}", path.display()), "see `Limits::log`")
                 };
-                Some(LogFile::open(path, trial.active()).map_err(named)?)
+                // A recording replaces another only when it is complete.
+                let commands = match &head.hypothesis {
+                    Question::Record(_) => vec![usize::MAX],
+                    _ => trial.active(),
+                };
+                Some(LogFile::open(path, commands).map_err(named)?)
             }
             None => None,
         };

@@ -3,14 +3,16 @@
 //! # Contract
 //! All runs are used, by the ratio of the sessions' quantiles. What changed between the sessions, the candidate or the
 //! machine, cannot be told from them. So neither answer is given, unless the machine is trusted to be the same, or a
-//! control was run in both sessions: then the ratio is divided by the control's, and each of the two has half of the
-//! error.
+//! control was run in both sessions: then each run is divided by the control's run next to it, and these ratios are
+//! compared. The control's own ratio between the sessions, which tells that the machine changed, has the other half
+//! of the error.
 //! # What is assumed
-//! The runs of a session are independent. With a control: the machine's change slows the control and the candidate by
-//! the same factor.
+//! The runs of a session, or with a control these ratios, are independent; where they visibly are not, neither answer
+//! is given. With a control: whatever the machine does slows it and the program next to it by the same factor.
 //! # Why it holds
-//! With a chance of all but the error both intervals contain their ratios at all times; then the interval of their
-//! quotient contains the quotient.
+//! What slows a run and the control's next to it alike is not in their ratio, whether it lasts or not. So the ratios of
+//! both sessions have one distribution if the program is the same. (A quotient of medians would not do: if some runs
+//! are slowed, the medians of commands of different spread move by different factors.)
 //! # Evidence
 //! `crates/decide/tests/sessions.rs`, `crates/cli/tests/decide_sessions.rs`.
 
@@ -20,12 +22,15 @@ use crate::question::Compare;
 use crate::record::{Outcome, Run};
 use crate::spread::{Spreads, Values};
 use crate::trial::{self, Trial};
-use crate::verdict::{About, Answer, Effect, Evidence, Finding, OfPairs, OfSessions, Relation};
+use crate::verdict::{
+    About, Answer, Effect, Evidence, Finding, Holds, OfPairs, OfSessions, Relation,
+};
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use uncontended_figures::progress::State;
 use uncontended_figures::text::several;
 use uncontended_figures::{number, ratio};
-use uncontended_stats::{Invalid, Margin, MaxError, QuantileRatio, Rate};
+use uncontended_stats::{Invalid, Margin, MaxError, QuantileRatio, Rate, paired};
 
 /// How the runs of two sessions are compared.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -52,10 +57,43 @@ pub struct SessionsTrial {
     compare: Compare,
     sessions: Sessions,
     margin: Margin,
+    /// Of the runs, or with a control of their ratios to it.
+    judged: QuantileRatio,
+    /// Of the runs.
     program: QuantileRatio,
-    control: Option<QuantileRatio>,
+    control: Option<Control>,
     /// By number.
     arms: Vec<Arm>,
+}
+
+/// The control.
+#[derive(Debug, Clone)]
+struct Control {
+    ratio: QuantileRatio,
+    /// Runs of each session, of the program and of the control, that wait for the one next to them.
+    waiting: [[VecDeque<f64>; 2]; 2],
+    /// Ratios of the program's runs to the control's, in each session.
+    ratios: [Vec<f64>; 2],
+}
+
+impl Control {
+    fn new(ratio: QuantileRatio) -> Control {
+        Control { ratio, waiting: Default::default(), ratios: Default::default() }
+    }
+
+    /// Takes a cost of the program or of the control, and returns the ratio of two runs that belong together. One whose
+    /// control was lost belongs to none.
+    fn pair(&mut self, session: usize, of_control: bool, cost: f64) -> Option<f64> {
+        self.waiting[session][usize::from(of_control)].push_back(cost);
+        let [programs, controls] = &mut self.waiting[session];
+        if programs.is_empty() || controls.is_empty() {
+            return None;
+        }
+        let (program, control) = (programs.pop_front()?, controls.pop_front()?);
+        let ratio = paired::ratio(program, control).ok().filter(|_| control.is_finite())?;
+        self.ratios[session].push(ratio);
+        Some(ratio)
+    }
 }
 
 /// The runs of one command in one session.
@@ -87,25 +125,11 @@ impl SessionsTrial {
             compare: compare.clone(),
             sessions: sessions.clone(),
             margin,
+            judged: ratio(),
             program: ratio(),
-            control: sessions.control.as_ref().map(|_| ratio()),
+            control: sessions.control.as_ref().map(|_| Control::new(ratio())),
             arms: vec![Arm::default(); count],
         })
-    }
-
-    /// The interval of the ratio of costs, divided by the control's.
-    fn interval(&self) -> (f64, f64) {
-        let (low, high) = self.program.interval();
-        let Some(control) = &self.control else { return (low, high) };
-        let (least, most) = control.interval();
-        let quotient = |of: f64, by: f64| if by == 0.0 { f64::INFINITY } else { of / by };
-        let low = if most.is_finite() { quotient(low, most) } else { 0.0 };
-        (low.next_down().max(0.0), quotient(high, least).next_up())
-    }
-
-    fn estimate(&self) -> Option<f64> {
-        let by = self.control.as_ref().map_or(Some(1.0), QuantileRatio::estimate)?;
-        self.program.estimate().map(|of| of / by).filter(|ratio| ratio.is_finite())
     }
 
     fn effect(&self, estimate: Option<f64>, interval: (f64, f64)) -> Effect {
@@ -120,32 +144,80 @@ impl SessionsTrial {
     /// That the machine changed, if the control says so.
     fn machine(&self) -> Option<String> {
         let control = self.control.as_ref()?;
-        let effect = self.effect(control.estimate(), control.interval());
+        let effect = self.effect(control.ratio.estimate(), control.ratio.interval());
         let high = effect.high.unwrap_or(f64::INFINITY);
         (effect.low > 1.0 || high < 1.0).then(|| {
             format!(
-                "the machine changed between the sessions, since the control's ratio is {}: the candidate's is divided by it, which is right as far as the change is the same for both",
+                "the machine changed between the sessions, since the control's ratio is {}: each run is divided by the control's next to it, which is right as far as the machine slows both alike",
                 ratio(effect.ratio, effect.low, high)
             )
         })
     }
 
-    /// The evidence at the ends of the band; none if the control's evidence counts too.
+    /// The evidence at the ends of the band.
     fn evidence(&self) -> Vec<Evidence> {
-        if self.control.is_some() {
-            return Vec::new();
-        }
         let (least, most) = self.compare.band();
         let thresholds = if least == most { vec![most] } else { vec![least, most] };
         let entry = |threshold: f64| {
             let higher = self.compare.higher_is_better;
             let at = if higher { mirror(threshold, (least, most)) } else { threshold };
-            let (below, above) = self.program.log_evidence(at);
+            let (below, above) = self.judged.log_evidence(at);
             let (below, above) = if higher { (above, below) } else { (below, above) };
-            let needed = self.program.needed();
+            let needed = self.judged.needed();
             Evidence { threshold, above: Some(above), below: Some(below), needed }
         };
         thresholds.into_iter().map(entry).collect()
+    }
+
+    fn of_sessions(&self) -> OfSessions {
+        let control = self.control.as_ref().map(|control| &control.ratio);
+        OfSessions {
+            told: self.told(self.judged.interval()),
+            trusted: self.sessions.trusted,
+            dependent: !self.dependences().is_empty(),
+            baseline_runs: self.runs(BASELINE),
+            measured: self.effect(self.program.estimate(), self.program.interval()),
+            control: control.map(|ratio| self.effect(ratio.estimate(), ratio.interval())),
+        }
+    }
+
+    /// Takes a cost: for the ratios of the sessions and, with a control, for the ratio to the run next to it.
+    fn take(&mut self, arm: usize, cost: f64) -> Result<(), Invalid> {
+        let session = usize::from(matches!(arm, CANDIDATE | CONTROL_NOW));
+        let is_control = matches!(arm, CONTROL_THEN | CONTROL_NOW);
+        let push = |ratio: &mut QuantileRatio, cost: f64| match session {
+            0 => ratio.push_a(cost),
+            _ => ratio.push_b(cost),
+        };
+        let judged = match &mut self.control {
+            None => Some(cost),
+            Some(control) => {
+                if is_control {
+                    push(&mut control.ratio, cost)?;
+                }
+                control.pair(session, is_control, cost)
+            }
+        };
+        if !is_control {
+            push(&mut self.program, cost)?;
+        }
+        judged.map_or(Ok(()), |cost| push(&mut self.judged, cost))
+    }
+
+    /// What depends on the previous runs, with its serial z.
+    fn dependences(&self) -> Vec<(String, f64)> {
+        let names = &self.compare.commands;
+        let of = |name: String, costs: &[f64]| neighbours_resemble(costs).map(|z| (name, z));
+        let found = match &self.control {
+            Some(control) => {
+                let [then, now] = &control.ratios;
+                let ratios = |name: &String| format!("ratios of '{name}' to the control");
+                [of(ratios(&names[BASELINE]), then), of(ratios(&names[CANDIDATE]), now)]
+            }
+            None => [BASELINE, CANDIDATE]
+                .map(|arm| of(format!("runs of '{}'", names[arm]), &self.arms[arm].costs)),
+        };
+        found.into_iter().flatten().collect()
     }
 
     fn runs(&self, arm: usize) -> u64 {
@@ -185,15 +257,7 @@ impl Trial for SessionsTrial {
         let cost = cost_of_run(value, self.compare.higher_is_better)?;
         let wrong =
             |error: Invalid| Failure::new(error.to_string(), "compare a metric that is at least 0");
-        let control = self.control.as_mut();
-        match (run.arm, control) {
-            (BASELINE, _) => self.program.push_a(cost),
-            (CANDIDATE, _) => self.program.push_b(cost),
-            (CONTROL_THEN, Some(control)) => control.push_a(cost),
-            (_, Some(control)) => control.push_b(cost),
-            (_, None) => Ok(()),
-        }
-        .map_err(wrong)?;
+        self.take(run.arm, cost).map_err(wrong)?;
         let arm = &mut self.arms[run.arm];
         arm.costs.push(cost);
         arm.values.push(value, run.usage.as_ref());
@@ -207,31 +271,19 @@ impl Trial for SessionsTrial {
 
     /// None unless the program's change can be told from the machine's.
     fn answer(&self) -> Answer {
-        let is_explained = self.sessions.trusted || self.control.is_some();
-        if is_explained { self.told(self.interval()) } else { Answer::Undecided }
+        let sessions = self.of_sessions();
+        if sessions.is_explained() { sessions.told } else { Answer::Undecided }
     }
 
     fn is_settled(&self) -> bool {
-        self.told(self.interval()) != Answer::Undecided
+        self.told(self.judged.interval()) != Answer::Undecided
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let interval = self.interval();
-        let told = self.told(interval);
-        let control = self
-            .control
-            .as_ref()
-            .map(|control| self.effect(control.estimate(), control.interval()));
-        let sessions = OfSessions {
-            told,
-            trusted: self.sessions.trusted,
-            baseline_runs: self.runs(BASELINE),
-            measured: self.effect(self.program.estimate(), self.program.interval()),
-            control,
-        };
+        let (interval, sessions) = (self.judged.interval(), self.of_sessions());
         let about = OfPairs {
             candidate: self.compare.commands[CANDIDATE].clone(),
-            effect: self.effect(self.estimate(), interval),
+            effect: self.effect(self.judged.estimate(), interval),
             relation: match sessions.is_explained() {
                 true => self.margin.relation(interval).into(),
                 false => Relation::Unknown,
@@ -244,7 +296,7 @@ impl Trial for SessionsTrial {
         vec![Finding {
             verdict: self.answer(),
             n: self.runs(CANDIDATE),
-            successes: self.program.within(self.compare.band().1),
+            successes: self.judged.within(self.compare.band().1),
             decided_by: "quantile-ratio".to_string(),
             evidence: self.evidence(),
             interval: [0.0, 1.0],
@@ -266,13 +318,17 @@ impl Trial for SessionsTrial {
     }
 
     fn state(&self) -> State {
-        let effect = self.effect(self.estimate(), self.interval());
+        let effect = self.effect(self.judged.estimate(), self.judged.interval());
         let text = format!(
             "{}, {}; neither answer is certain yet",
             several(self.runs(CANDIDATE), "run", "runs"),
             ratio(effect.ratio, effect.low, effect.high.unwrap_or(f64::INFINITY)),
         );
         State { text, found: self.compare.commands[CANDIDATE].clone(), ..State::default() }
+    }
+
+    fn error_holds(&self) -> Holds {
+        if self.of_sessions().dependent { Holds::No } else { Holds::AsStated }
     }
 
     fn diagnoses(&self) -> Vec<String> {
@@ -292,12 +348,12 @@ impl Trial for SessionsTrial {
                     "{failed} of {runs} runs of {name} failed: such a run is lost, worse than any value"
                 ));
             }
-            if let Some(z) = neighbours_resemble(&arm.costs) {
-                found.push(format!(
-                    "the runs of {name} depend on the previous ones (serial z = {}): they are not independent, so the stated error does not hold",
-                    number(z)
-                ));
-            }
+        }
+        for (name, z) in self.dependences() {
+            found.push(format!(
+                "the {name} depend on the previous ones (serial z = {}): they are not independent, so the stated error does not hold",
+                number(z)
+            ));
         }
         found
     }

@@ -8,7 +8,7 @@
 
 use crate::Failure;
 use crate::record::{Head, Run, Stop};
-use crate::verdict::{About, Answer, Evidence, Finding, SCHEMA, Verdict};
+use crate::verdict::{About, Answer, Evidence, Finding, Holds, SCHEMA, Verdict};
 use std::fmt::Debug;
 use uncontended_figures::{count, progress::State};
 use uncontended_stats::{self as stats, Counts, Report};
@@ -55,6 +55,11 @@ pub trait Trial: Debug {
         Vec::new()
     }
 
+    /// When the stated error bound holds.
+    fn error_holds(&self) -> Holds {
+        Holds::AsStated
+    }
+
     /// Evidence that the runs are not sound or not independent.
     fn diagnoses(&self) -> Vec<String> {
         Vec::new()
@@ -90,6 +95,7 @@ pub fn verdict(trial: &dyn Trial, head: &Head, stop: Stop) -> Verdict {
         question: asked.sentence(),
         finding,
         max_error: asked.max_error(),
+        error_holds: trial.error_holds(),
         stopped_by: stop,
         comparisons,
         hypothesis: head.hypothesis.clone(),

@@ -223,19 +223,22 @@ pub struct OfSessions {
     pub told: Answer,
     /// Whether the machine is taken to be equally fast in both.
     pub trusted: bool,
+    /// Whether runs of a session depend on the previous ones, so that the stated error does not hold.
+    pub dependent: bool,
     /// Runs of the baseline.
     pub baseline_runs: u64,
-    /// The ratio as measured, before the control's is taken out of it.
+    /// The ratio of the runs, without the control.
     pub measured: Effect,
     /// The ratio of the control in the candidate's session to that in the baseline's, if it was run in both.
     pub control: Option<Effect>,
 }
 
 impl OfSessions {
-    /// Whether what the runs say is about the candidate, as the machine's change is known, or taken to be none.
+    /// Whether what the runs say is about the candidate: the machine's change is known, or taken to be none, and the
+    /// runs are independent.
     #[must_use]
     pub fn is_explained(&self) -> bool {
-        self.trusted || self.control.is_some()
+        (self.trusted || self.control.is_some()) && !self.dependent
     }
 }
 
@@ -300,6 +303,19 @@ impl Finding {
     }
 }
 
+/// When the stated error bound holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Holds {
+    /// As the documentation of the question says.
+    #[default]
+    AsStated,
+    /// If the values are independent: bursts of bad ones may have been missed.
+    IfIndependent,
+    /// Not: the runs depend on the previous ones.
+    No,
+}
+
 /// A verdict as it is reported.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verdict {
@@ -312,6 +328,8 @@ pub struct Verdict {
     pub finding: Finding,
     /// Largest chance that any statement here is wrong, over all looks.
     pub max_error: f64,
+    /// Whether that is so.
+    pub error_holds: Holds,
     /// Why no more runs were made.
     pub stopped_by: Stop,
     /// One finding per candidate (`compare` only).

@@ -124,6 +124,31 @@ fn a_control_takes_the_machine_out() {
     }
 }
 
+/// A neighbour slows some runs of the earlier session, the program's and the control's next to it alike. The program is
+/// more spread than the control, so their medians move by different factors; the ratio of two runs does not.
+#[test]
+fn a_neighbour_of_some_runs_is_taken_out_too() {
+    let compare = compare(Claim::NoWorse, 0.06, sessions(true, false));
+    let trials = repetitions("a neighbour of some runs", 40, 400);
+    let (mut rng, mut wrong) = (Rng::new(5), 0);
+    for _ in 0..trials {
+        let mut trial = Question::Compare(compare.clone()).asked().trial(None).unwrap();
+        for [program, control] in [[BASELINE, CONTROL_THEN], [CANDIDATE, CONTROL_NOW]] {
+            for _ in 0..600 {
+                let is_slowed = program == BASELINE && rng.chance(0.6);
+                let machine = if is_slowed { 1.4 } else { 1.0 };
+                let spread = 0.8 + 0.4 * rng.unit();
+                trial.push(&Run::of(program, machine * spread)).unwrap();
+                trial
+                    .push(&Run::of(control, machine * 3.0 * (0.999 + 0.002 * rng.unit())))
+                    .unwrap();
+            }
+        }
+        wrong += u64::from(trial.answer() == Answer::No);
+    }
+    assert!(wrong * 10 <= trials, "{wrong} of {trials}");
+}
+
 /// The corrected ratio is 1, so every "different" is wrong; without the correction, every trial would say it.
 #[test]
 fn the_error_of_both_ratios_together_is_the_stated_one() {
@@ -169,8 +194,9 @@ fn too_few_runs_are_known_before() {
         Compare { higher_is_better: true, ..compare(Claim::NoWorse, 0.06, sessions(true, false)) };
     // A throughput that halves on a machine that halves it too.
     let mut trial = Question::Compare(higher).asked().trial(None).unwrap();
-    for run in 0..100 {
-        let value = 100.0 + f64::from(run % 10);
+    let mut rng = Rng::new(6);
+    for _ in 0..100 {
+        let value = 100.0 + 10.0 * rng.unit();
         for (arm, value) in [(0, value), (2, 7.0), (1, value / 4.0), (3, 3.5)] {
             trial.push(&Run::of(arm, value)).unwrap();
         }

@@ -135,8 +135,8 @@ fn by_lanes_to_a_group(count: u64, disturb: Disturb) {
         });
         consumers.map(|consumer| consumer.join().unwrap())
     });
-    for mine in 0..2 {
-        let (here, there) = (seen[0][mine], seen[1][mine]);
+    let [first, second] = seen;
+    for (here, there) in first.into_iter().zip(second) {
         assert_eq!((here.0 + there.0, here.1 + there.1), (each, each * (each + 1) / 2));
     }
 }

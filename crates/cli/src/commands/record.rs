@@ -44,6 +44,9 @@ pub(crate) struct Flags {
     /// metric
     #[arg(long, value_name = "COMMAND")]
     control: Option<String>,
+    /// Replace a file of that name once the new recording is complete
+    #[arg(long)]
+    force: bool,
     /// Keep runs that fail (nonzero status, signal, --timeout): each counts as worse than any value
     #[arg(long, short)]
     ignore_failure: bool,
@@ -67,6 +70,7 @@ impl Flags {
     pub(crate) fn execute(&self) -> ExitCode {
         let input = [("--input", self.run.input.as_deref())];
         let kept_runs = files::distinct(&[("--log", Some(self.log.as_path()))], &input)
+            .and_then(|()| self.keep_earlier())
             .and_then(|()| settings::verdict(self.record()))
             .and_then(|verdict| tell(&verdict).map(|()| verdict));
         match kept_runs {
@@ -83,6 +87,18 @@ impl Flags {
                 ExitCode::from(2)
             }
         }
+    }
+
+    /// Refuses to replace a file, unless that is asked for.
+    fn keep_earlier(&self) -> Result<(), Failure> {
+        let is_there = self.log.metadata().is_ok_and(|file| file.is_file() && file.len() > 0);
+        if self.force || !is_there {
+            return Ok(());
+        }
+        Err(Failure::new(
+            format!("{} exists, and a recording would replace it", self.log.display()),
+            "name another file with -o, or pass --force",
+        ))
     }
 
     fn record(&self) -> Result<Verdict, Failure> {

@@ -52,7 +52,8 @@ pub(crate) struct Flags {
     /// Name the series, instead of by its command
     #[arg(long, value_name = "NAME", requires = "logs")]
     name: Option<String>,
-    /// The revision that was measured [default: the commit that git has checked out here]
+    /// The revision that was measured [default: the one in the log; for older logs, the commit that git has checked out
+    /// here]
     #[arg(long, value_name = "REV", requires = "logs")]
     revision: Option<String>,
     /// Which figure of a comparison to follow
@@ -152,12 +153,15 @@ impl Flags {
     /// The figures of a log's verdict.
     fn figures(&self, path: &Path) -> Result<Vec<Kept>, Failure> {
         let (verdict, head) = recomputed(path).map_err(settings::failure)?;
-        let here = || checked_out(Path::new("."));
+        let measured = || match &head.origin {
+            Some(origin) => origin.revision.clone(),
+            None => checked_out(Path::new(".")),
+        };
         let about = About {
             name: self.name.clone(),
             own_value: self.follow == Follow::Median,
-            revision: self.revision.clone().or_else(here),
-            machine: head.machine,
+            revision: self.revision.clone().or_else(measured),
+            machine: head.machine.clone(),
             now_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs()),
             log: track::log_name(&verdict),
         };

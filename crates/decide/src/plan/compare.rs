@@ -166,8 +166,6 @@ pub struct Commands {
 pub const DEFAULT_MARGIN: f64 = 0.02;
 /// Most runs of a command in a block.
 pub const MOST_IN_BLOCK: u64 = 1000;
-/// Most blocks if no budget is given.
-const DEFAULT_BLOCKS: u64 = 1000;
 
 impl Plan for ComparePlan {
     fn files(&self) -> Files<'_> {
@@ -391,15 +389,14 @@ impl ComparePlan {
             Some(revisions) => revisions.names().to_vec(),
             None => commands.named(&lines)?,
         };
-        let most =
-            self.limits.max_runs.unwrap_or_else(|| self.block.saturating_mul(DEFAULT_BLOCKS));
+        let most = self.limits.max_runs.unwrap_or(u64::MAX);
         let asked = |(plan, metric): &(ComparePlan, Metric)| {
             let unit = metric.dimension().unwrap_or(Dimension::Number);
             let mut compare = plan.hypothesis(&metric.name, unit, names.clone());
             if names != lines {
                 compare.lines.clone_from(&lines);
             }
-            let mut warnings = check_budget(&compare, Some(most))?;
+            let mut warnings = check_budget(&compare, self.limits.max_runs)?;
             warnings.extend(metric.floor(0.0));
             warnings.extend(revisions.as_ref().and_then(Revisions::warning));
             Ok((compare, warnings))
@@ -430,7 +427,7 @@ impl ComparePlan {
         refuse_arguments(&commands, &launch)?;
         let seed = seed(self.seed);
         let mut sessions = limits.sessions(asked, seed, told)?;
-        let sentence = order(lines.len(), self.block, &limits.sentence(Some(most)));
+        let sentence = order(lines.len(), self.block, &limits.sentence(limits.max_runs));
         sessions[0].progress.say(&sentence);
         let blocks = Blocks {
             sessions,

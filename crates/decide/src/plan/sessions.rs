@@ -53,8 +53,8 @@ impl Source {
     }
 }
 
-/// Most runs of the candidate if no budget is given.
-const DEFAULT_RUNS: u64 = 1000;
+/// As many runs of the candidate decide if any number does.
+const ENOUGH_RUNS: u64 = 1000;
 
 /// The runs of a log.
 #[derive(Debug)]
@@ -259,8 +259,8 @@ impl ComparePlan {
         let compare = self.of_sessions(baseline, line, lines, control, trusted);
         let control = compare.sessions.as_ref().and_then(|sessions| sessions.control.as_ref());
         let control = control.map(|line| Prepared::from_line(line, &launch)).transpose()?;
-        let most = self.limits.max_runs.unwrap_or(DEFAULT_RUNS);
-        can_decide(&compare, baseline, 1..=most)?;
+        let most = self.limits.max_runs.unwrap_or(u64::MAX);
+        can_decide(&compare, baseline, 1..=most.min(ENOUGH_RUNS))?;
         let mut warnings = self.of_both(&compare, baseline, Some(&Fingerprint::here()));
         warnings.extend(metric.floor(0.0));
         let around = self.runs.around(&launch, 1 + usize::from(control.is_some()))?;
@@ -272,7 +272,7 @@ impl ComparePlan {
         let commands = vec![None, Some(prepared), None, control];
         let mut session = Session::open(Question::Compare(compare), setting, told.progress)?;
         let count = if has_control { 2 } else { 1 };
-        session.progress.say(&order(count, 1, &limits.sentence(Some(most))));
+        session.progress.say(&order(count, 1, &limits.sentence(limits.max_runs)));
         for run in
             baseline.numbered(THEN).filter(|run| has_control || run.arm == sessions::BASELINE)
         {

@@ -7,7 +7,7 @@ use crate::question::{Bound, Bursts, Decider, Question, Side, Slo};
 use crate::record::Stop;
 use crate::runner::{Prepared, Runner};
 use crate::session::Session;
-use crate::verdict::{OfRate, SCHEMA, Verdict};
+use crate::verdict::{Holds, OfRate, SCHEMA, Verdict};
 use crate::{Failure, catch_interrupts, rates, value};
 use std::path::PathBuf;
 use uncontended_figures::text::several;
@@ -234,6 +234,7 @@ impl SloPlan {
             question: slo.sentence(),
             finding,
             max_error: slo.max_error,
+            error_holds: Holds::AsStated,
             stopped_by: Stop::EndOfInput,
             comparisons: Vec::new(),
             hypothesis: Question::Slo(slo),
@@ -281,18 +282,17 @@ impl SloPlan {
         let command = Prepared::from_words(words, &launch)?;
         let mut slo = self.hypothesis(&metric.name, Some((side, threshold)))?;
         slo.command = Some(command.line.clone());
-        let question = slo.question()?;
-        let default = 10_000.max(question.next_decision(Counts::default()).saturating_mul(10));
-        let most = self.limits.max_runs.unwrap_or(default);
-        let mut warnings = check_budget(&slo, Some(most))?;
+        let most = self.limits.max_runs.unwrap_or(u64::MAX);
+        let mut warnings = check_budget(&slo, self.limits.max_runs)?;
         warnings.extend(metric.floor(threshold.value));
         warnings.extend(self.doubt(&slo));
         let around = self.runs.around(&launch, 1)?;
         let runner = Runner::new(launch, metric, Some(threshold.dimension))?;
         catch_interrupts()?;
-        let setting = limits.setting(NOTHING_RANDOM, Some(most), warnings, told.keep_runs);
+        let setting =
+            limits.setting(NOTHING_RANDOM, self.limits.max_runs, warnings, told.keep_runs);
         let mut session = Session::open(Question::Slo(slo), setting, told.progress)?;
-        let budget = limits.sentence(Some(most));
+        let budget = limits.sentence(limits.max_runs);
         session.progress.say(&format!("Command: {} ({budget})", command.line));
         let time = limits.max_time;
         let budget = Budget { warmup: self.runs.warmup, most, time };

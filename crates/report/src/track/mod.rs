@@ -124,9 +124,9 @@ impl Kept {
         if is_hash { format!("{}{changed}", &commit[..SHORT]) } else { revision.to_owned() }
     }
 
-    /// Whether another line is the same figure of the same log.
+    /// Whether another line is the same figure of the same log: also if it is said to be of another revision.
     fn repeats(&self, other: &Kept) -> bool {
-        (&self.of, &self.log, &self.revision) == (&other.of, &other.log, &other.revision)
+        (&self.of, &self.log) == (&other.of, &other.log)
     }
 }
 
@@ -408,10 +408,16 @@ fn ends_a_line(file: &mut std::fs::File) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Identifies a log by its question, its seed and its runs (FNV-1a, 64 bits): equal logs have equal names.
+/// Identifies a log by its question, its seed, its beginning and its runs (FNV-1a, 64 bits): equal logs have equal
+/// names.
 #[must_use]
 pub fn log_name(verdict: &Verdict) -> String {
-    let all = serde_json::to_string(&(&verdict.hypothesis, &verdict.seed, &verdict.runs));
+    let all = serde_json::to_string(&(
+        &verdict.hypothesis,
+        &verdict.seed,
+        &verdict.origin,
+        &verdict.runs,
+    ));
     let hash = all.unwrap_or_default().bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });

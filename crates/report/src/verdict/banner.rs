@@ -3,7 +3,7 @@
 use super::{findings, form, sentences};
 use crate::html::list;
 use maud::{Markup, html};
-use uncontended_decide::verdict::{Answer, Verdict};
+use uncontended_decide::verdict::{Answer, Holds, Verdict};
 use uncontended_figures::at_most_percent;
 
 /// What a finding says to a reader who decides by it.
@@ -39,10 +39,24 @@ pub(super) fn banner(verdict: &Verdict) -> Markup {
                 }
             }
             @if let Some(open) = &open { p { (capital(open)) "." } }
-            p class="more" { "The chance that this is wrong is at most " (error) ", however often it was looked at." }
+            p class="more" { (chance(verdict.error_holds, &error)) }
             @for warning in &verdict.warnings { p { b { "Warning: " } (warning) "." } }
         }
         details { summary { "As printed" } (list(&lines(&sentences(verdict)), false)) }
+    }
+}
+
+/// How likely the answer is wrong.
+fn chance(holds: Holds, error: &str) -> String {
+    let bounded = format!("The chance that this is wrong is at most {error}");
+    match holds {
+        Holds::AsStated => format!("{bounded}, however often it was looked at."),
+        Holds::IfIndependent => format!(
+            "{bounded} if the values are independent. If bad ones come in bursts, it may be more: --bursts guards against that."
+        ),
+        Holds::No => format!(
+            "The runs depend on each other, so the chance that this is wrong may exceed {error}."
+        ),
     }
 }
 

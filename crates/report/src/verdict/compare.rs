@@ -6,7 +6,7 @@ use super::{Cause, Form, Why, pictures, values};
 use maud::Markup;
 use uncontended_decide::question::{Claim, Compare, spoken};
 use uncontended_decide::spread::Spread;
-use uncontended_decide::verdict::{Answer, Effect, Finding, OfPairs, Relation};
+use uncontended_decide::verdict::{Answer, Effect, Finding, OfPairs, OfSessions, Relation};
 use uncontended_figures::table::{Column, Table};
 use uncontended_figures::text::several;
 use uncontended_figures::{Dimension, given_number, given_percent, percentile, ratio, whole};
@@ -23,7 +23,7 @@ impl Form for Compare {
         let counts = format!("{runs} against {}", whole(sessions.baseline_runs));
         match (&sessions.control, self.sessions.as_ref().and_then(|own| own.control.as_ref())) {
             (Some(control), Some(line)) => format!(
-                "{said}; {name} {effect} = {} / {} of the control '{line}', {counts}, half of the error for each ratio",
+                "{said}; {name} {effect} by the control '{line}' next to each run (without it {}; its own {}), {counts}, half of the error for each ratio",
                 shown(&sessions.measured),
                 shown(control)
             ),
@@ -36,6 +36,10 @@ impl Form for Compare {
         let more = "runs";
         let sessions = finding.pairs().and_then(|pairs| pairs.sessions.as_deref());
         if sessions.is_some_and(|own| !own.is_explained() && own.told != Answer::Undecided) {
+            if sessions.is_some_and(|own| own.dependent && (own.trusted || own.control.is_some())) {
+                let whole = "the runs of a session depend on the previous ones, so the stated error does not hold: record a control, which takes out what slows both, and repeat while the machine is quieter";
+                return Why { cause: Cause::Whole(whole), more, or: "" };
+            }
             let whole = "the sessions were not interleaved, and no control was run in both: run both in one session (unc compare -- OLD NEW), record a control (unc record --control), or pass --trust-sessions if the machine was equally fast";
             return Why { cause: Cause::Whole(whole), more, or: "" };
         }
@@ -334,7 +338,7 @@ fn said_of_pair(compare: &Compare, verdict: Answer, pairs: &OfPairs) -> String {
     };
     let subject = subject(compare, pairs);
     if let Some(sessions) = pairs.sessions.as_ref().filter(|own| own.told != verdict) {
-        return unexplained(compare, &subject, sessions.told);
+        return unexplained(compare, &subject, sessions);
     }
     let plain = || format!("{}{}", compare.said(&subject, verdict), relation(verdict));
     let Some(tails) = &pairs.tails else { return plain() };
@@ -354,8 +358,12 @@ fn said_of_pair(compare: &Compare, verdict: Answer, pairs: &OfPairs) -> String {
 }
 
 /// What two sessions show if the reason may be either of the two things that changed between them.
-fn unexplained(compare: &Compare, subject: &str, told: Answer) -> String {
+fn unexplained(compare: &Compare, subject: &str, sessions: &OfSessions) -> String {
+    let told = sessions.told;
     let said = compare.said(subject, told);
+    if sessions.dependent && (sessions.trusted || sessions.control.is_some()) {
+        return format!("as measured, {said}, but the runs depend on each other");
+    }
     // A machine that changed can make a difference, and hide one.
     let hides = matches!(
         (compare.claim, told),

@@ -20,9 +20,9 @@ use std::fmt::Write as _;
 use uncontended_decide::Failure;
 use uncontended_decide::question::Question;
 use uncontended_decide::record::{Run, Stop};
-use uncontended_decide::verdict::{Answer, Finding, Verdict};
+use uncontended_decide::verdict::{About, Answer, Finding, Holds, Verdict};
 use uncontended_figures::table::{Column, Paint, Table};
-use uncontended_figures::text::fit;
+use uncontended_figures::text::{clean, fit};
 use uncontended_figures::{at_most_percent, given_percent, share, whole};
 
 /// What a kind of question shows of its verdict.
@@ -125,6 +125,7 @@ fn rate_cells(finding: &Finding, rate: Option<f64>) -> Vec<String> {
 /// The text for people, with a table of the values that is at most this wide if that is enough.
 #[must_use]
 pub fn human(verdict: &Verdict, columns: usize) -> String {
+    let verdict = &plain(verdict);
     let form = form(&verdict.hypothesis);
     let values = form.values(findings(verdict));
     let values = values.map(|values| values.text(columns, Paint::default()));
@@ -135,6 +136,7 @@ pub fn human(verdict: &Verdict, columns: usize) -> String {
 /// The sentences for people.
 #[must_use]
 pub fn sentences(verdict: &Verdict) -> String {
+    let verdict = &plain(verdict);
     let mut text = String::new();
     let several = verdict.comparisons.len() > 1;
     for finding in &verdict.comparisons {
@@ -244,16 +246,26 @@ impl Why {
 /// One finding as one line.
 fn sentence(verdict: &Verdict, finding: &Finding) -> String {
     let said = form(&verdict.hypothesis).said(finding);
-    let error = match verdict.max_error {
-        0.0 => String::new(),
-        error => format!(", error at most {}", at_most_percent(error)),
-    };
-    format!("{}: {said}{error}", finding.verdict.name())
+    format!("{}: {said}{}", finding.verdict.name(), error_clause(verdict))
+}
+
+/// The end of a sentence: how likely it is wrong.
+fn error_clause(verdict: &Verdict) -> String {
+    let error = at_most_percent(verdict.max_error);
+    match verdict.error_holds {
+        _ if verdict.max_error == 0.0 => String::new(),
+        Holds::AsStated => format!(", error at most {error}"),
+        Holds::IfIndependent => {
+            format!(", error at most {error} if the values are independent (see --bursts)")
+        }
+        Holds::No => format!("; the runs are not independent, so the error may exceed {error}"),
+    }
 }
 
 /// The verdict as a Markdown section.
 #[must_use]
 pub fn markdown(verdict: &Verdict) -> String {
+    let verdict = &plain(verdict);
     let form = form(&verdict.hypothesis);
     let mut text = format!("**{}** {}\n\n", verdict.finding.verdict.name(), verdict.question);
     let error = at_most_percent(verdict.max_error);
@@ -279,4 +291,30 @@ pub fn markdown(verdict: &Verdict) -> String {
         let _ = writeln!(text, "\nWarning: {warning}");
     }
     text
+}
+
+/// The verdict with names that control neither a terminal nor what reads lines, such as a log of a CI system.
+fn plain(verdict: &Verdict) -> Verdict {
+    let mut plain = verdict.clone();
+    let commands: Vec<&mut String> = match &mut plain.hypothesis {
+        Question::Slo(slo) => slo.command.iter_mut().collect(),
+        Question::Compare(compare) => {
+            let control = compare.sessions.iter_mut().filter_map(|own| own.control.as_mut());
+            compare.commands.iter_mut().chain(control).collect()
+        }
+        Question::Permute(_) => Vec::new(),
+        Question::Record(recording) => {
+            std::iter::once(&mut recording.command).chain(recording.control.as_mut()).collect()
+        }
+    };
+    let findings = std::iter::once(&mut plain.finding).chain(&mut plain.comparisons);
+    let candidates = findings.filter_map(|finding| match &mut finding.about {
+        About::Pairs(pairs) => Some(&mut pairs.candidate),
+        _ => None,
+    });
+    let names = commands.into_iter().chain(candidates).chain(&mut plain.warnings);
+    for name in names.chain(std::iter::once(&mut plain.question)) {
+        *name = clean(name);
+    }
+    plain
 }

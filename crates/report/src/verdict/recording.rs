@@ -13,6 +13,7 @@ use uncontended_figures::whole;
 /// The text for people about runs that were just kept, with a table that is at most this wide if that is enough.
 #[must_use]
 pub fn kept(verdict: &Verdict, columns: usize) -> String {
+    let verdict = &super::plain(verdict);
     let form = form(&verdict.hypothesis);
     let finding = &verdict.finding;
     let values = form.values(std::slice::from_ref(finding));
