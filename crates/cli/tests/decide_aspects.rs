@@ -44,6 +44,32 @@ fn each_metric_of_the_same_runs_is_judged_with_its_share_of_the_error() {
     assert!(values(1, 1).iter().all(|&value| value == 2.0));
 }
 
+/// A metric that prints its unit keeps it: in the table, in the JSON, in the log, in a recording and what is compared
+/// with it.
+#[test]
+fn printed_units_are_kept() {
+    let folder = Folder::new();
+    let (log, base) = (folder.file("log"), folder.file("base"));
+    let metric = ["--metric", "regex:took (.*)"];
+    let line = "echo took 5.04 ms";
+    let said =
+        unc(&[&["compare", "--quiet", "--log", &log][..], &metric, &["--", line, line]].concat());
+    said.assert_status(0);
+    assert!(said.out.contains("5.04 ms"), "{}", said.out);
+    let again = unc(&["verdict", &log, "--json", "-"]);
+    again.assert_status(0);
+    assert_eq!(again.json()["hypothesis"]["unit"], "ns");
+    assert!(again.err.contains("5.04 ms"), "{}", again.err);
+    let kept =
+        unc(&[&["record", "--runs", "30", "-o", &base][..], &metric, &["--", line]].concat());
+    kept.assert_status(0);
+    assert!(kept.out.contains("5.04 ms"), "{}", kept.out);
+    let trust = ["compare", "--quiet", "--trust-sessions", "--baseline", &base];
+    unc(&[&trust[..], &metric, &["--", line]].concat()).assert_status(0);
+    unc(&[&trust[..], &metric, &["--", "echo took 5.04"]].concat())
+        .assert_refused("a different unit");
+}
+
 #[test]
 fn the_median_and_a_percentile_are_asked_together() {
     let said = unc(&[

@@ -398,3 +398,31 @@ fn a_percentile_without_a_miss_takes_as_many_runs_as_the_guide_says() {
         }
     }
 }
+
+/// A file is read to its end: what comes after the answer may contradict it, and belongs to the percentile.
+#[test]
+fn the_values_after_the_answer_count_too() {
+    let folder = Folder::new();
+    let file = folder.file("values");
+    let ask = |values: String, more: &[&str]| {
+        std::fs::write(&file, values).unwrap();
+        let ask = ["slo", "--quiet", "--quantile", "p90", "--at-most", "5ms", "--json", "-"];
+        unc(&[&ask[..], more, &["--from", &file]].concat())
+    };
+    let fast = "2 ms\n".repeat(300);
+    let said = ask(format!("{fast}{}", "30 ms\n2 ms\n".repeat(300)), &[]);
+    said.assert_status(3);
+    let json = said.json();
+    assert_eq!((&json["rest"]["verdict"], &json["n"]), (&"no".into(), &94.into()), "{json}");
+    let words = ["the first 94 of 900 values say yes, and the others no", "not of one kind"];
+    words.iter().for_each(|words| assert!(said.err.contains(words), "{}", said.err));
+    // The rest may agree; the percentile is that of all.
+    let said = ask(format!("{fast}{}", "3 ms\n".repeat(2_000)), &[]);
+    said.assert_status(0);
+    assert!(said.err.contains("94 of 94 (the first of 2,300)"), "{}", said.err);
+    assert_eq!(said.json()["quantile"]["value"], 3e6);
+    // The log has all of it.
+    let log = folder.file("log");
+    ask(format!("{fast}{}", "30 ms\n".repeat(300)), &["--log", &log]).assert_status(3);
+    unc(&["verdict", &log]).assert_status(3);
+}

@@ -36,6 +36,10 @@ pub struct Lines {
     begun: Vec<u8>,
     /// Lines read.
     number: u64,
+    /// Whether it is a file, whose lines are all there.
+    is_file: bool,
+    /// Whether lines after the answer are read, too.
+    reads_on: bool,
 }
 
 impl fmt::Debug for Lines {
@@ -65,12 +69,20 @@ impl Lines {
         };
         let file =
             opened.map_err(|error| Failure::new(format!("{name}: {error}"), "check the path"))?;
-        Ok(Lines::of(name, Box::new(BufReader::new(Impatient(file))), form))
+        let is_file = file.metadata().is_ok_and(|file| file.is_file());
+        let lines = Lines::of(name, Box::new(BufReader::new(Impatient(file))), form);
+        Ok(Lines { is_file, ..lines })
+    }
+
+    /// Of a file, the lines after the answer are judged, too.
+    #[must_use]
+    pub fn to_the_end(self) -> Lines {
+        Lines { reads_on: self.is_file, ..self }
     }
 
     /// The lines of any source.
     pub fn of(name: String, source: Box<dyn BufRead>, form: &'static str) -> Lines {
-        Lines { name, form, source, begun: Vec::new(), number: 0 }
+        Lines { name, form, source, begun: Vec::new(), number: 0, is_file: false, reads_on: false }
     }
 
     fn next(&mut self) -> Result<Next, Failure> {
@@ -131,13 +143,15 @@ impl Lines {
         read: impl Fn(&str) -> Result<[(usize, f64); N], String>,
     ) -> Result<Verdict, Failure> {
         loop {
-            if let Some(stop) = session.stop() {
+            let stop = session.stop();
+            let continues = stop == Some(Stop::Decided) && self.reads_on;
+            if let Some(stop) = stop.filter(|_| !continues) {
                 return session.finish(stop);
             }
             let line = match self.next()? {
                 Next::Line(line) => line,
                 Next::Wait => continue,
-                Next::End => return session.finish(self.end()?),
+                Next::End => return session.finish(stop.map_or_else(|| self.end(), Ok)?),
             };
             for (arm, value) in read(&line).map_err(|cause| self.bad(&cause))? {
                 session.push(Run::of(arm, value))?;

@@ -8,7 +8,7 @@
 use crate::Failure;
 use crate::around::Around;
 use crate::interrupted;
-use crate::record::{Outcome, Run, Stop};
+use crate::record::{Outcome, Run, Shown, Stop};
 use crate::runner::{Prepared, Runner};
 use crate::server::Server;
 use crate::session::Session;
@@ -270,11 +270,12 @@ impl Blocks {
         self.rng.shuffle(&mut order);
         for arm in order {
             let Some(mut run) = self.measure(arm)? else { return Ok(Some(Stop::Interrupted)) };
-            let more = std::mem::take(&mut run.more);
-            let values = std::iter::once(run.value).chain(more);
-            for ((session, active), value) in self.sessions.iter_mut().zip(&active).zip(values) {
+            let first = Shown { value: run.value, unit: run.unit.take() };
+            let shown = std::iter::once(first).chain(std::mem::take(&mut run.more));
+            for ((session, active), shown) in self.sessions.iter_mut().zip(&active).zip(shown) {
                 if active.contains(&arm) {
-                    session.push(Run { value, ..run.clone() })?;
+                    let Shown { value, unit } = shown;
+                    session.push(Run { value, unit, ..run.clone() })?;
                 }
             }
         }

@@ -378,7 +378,7 @@ impl Trial for PairTrial {
             }
             if let Some(seen) = candidate.watch.as_ref().and_then(Watch::seen) {
                 found.push(format!(
-                    "{} of {} runs of '{}' took more than {} times the baseline's median ({} of the baseline's did): the verdict does not rest on a tail this rare",
+                    "{} of {} runs of '{}' took more than {} times the baseline's median ({} of the baseline's did): the verdict does not rest on them",
                     whole(seen.candidate),
                     whole(seen.pairs),
                     self.compare.commands[arm],

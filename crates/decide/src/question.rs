@@ -68,6 +68,19 @@ impl Question {
         }
     }
 
+    /// Takes the unit that the runs print, where it was not known when the question was asked.
+    pub fn learn_unit(&mut self, printed: Option<&str>) {
+        let unit = match self {
+            Question::Compare(question) => &mut question.unit,
+            Question::Record(question) => &mut question.unit,
+            // The threshold has a unit, and values have none of their own.
+            Question::Slo(_) | Question::Permute(_) => return,
+        };
+        if let Some(printed) = printed.filter(|_| unit == Dimension::Number.unit()) {
+            printed.clone_into(unit);
+        }
+    }
+
     /// The common interface of all kinds.
     #[must_use]
     pub fn asked(&self) -> &dyn Asked {

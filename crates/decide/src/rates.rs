@@ -25,6 +25,8 @@ use uncontended_stats::{self as stats, Counts, Judge, MaxError, Rate, Report, qu
 pub struct RateTrial {
     slo: Slo,
     judge: Judging,
+    /// The values after the answer, if a file has more.
+    rest: Counts,
     /// Every value, if a percentile is asked about. A run that failed is worse than any value.
     values: Option<Vec<f64>>,
     /// The values of a command's runs.
@@ -39,6 +41,7 @@ impl RateTrial {
         Ok(RateTrial {
             slo: slo.clone(),
             judge: Judging::new(slo)?,
+            rest: Counts::default(),
             values: slo.quantile.map(|_| Vec::new()),
             shown: slo.command.as_ref().map(|_| Values::default()),
             runs: 0,
@@ -56,10 +59,18 @@ impl RateTrial {
         let about = OfRate {
             log_criterion: report.log_criterion,
             dependence: Some(self.dependence()),
+            rest: self.rest(),
             quantile,
             values,
         };
         Finding { verdict: self.answer(), ..finding(&self.slo, &report, about) }
+    }
+
+    /// What all values after the answer say at this one look, without regard to bursts: it only ever contradicts.
+    fn rest(&self) -> Option<Rest> {
+        let verdict = || self.judge.question().verdict(self.rest).into();
+        let values = self.rest.trials();
+        (values > 0).then(|| Rest { values, verdict: verdict() })
     }
 
     fn dependence(&self) -> Dependence {
@@ -111,12 +122,24 @@ impl Trial for RateTrial {
         }
         self.runs += 1;
         self.failed += u64::from(run.outcome != Outcome::Ok);
-        self.judge.push(success);
+        if self.is_settled() {
+            self.rest.push(success);
+        } else {
+            self.judge.push(success);
+        }
         Ok(())
     }
 
+    /// None if the values after the answer give the opposite one: they are not of one kind.
     fn answer(&self) -> Answer {
-        self.judge.verdict()
+        match (self.judge.verdict(), self.rest().map(|rest| rest.verdict)) {
+            (Answer::Yes, Some(Answer::No)) | (Answer::No, Some(Answer::Yes)) => Answer::Undecided,
+            (first, _) => first,
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.judge.verdict() != Answer::Undecided
     }
 
     fn state(&self) -> State {
@@ -169,9 +192,15 @@ impl Trial for RateTrial {
             )),
             some => Some(format!("{some} of {} runs failed: {meaning}", self.runs)),
         };
+        let rest = self.rest().filter(|_| self.is_settled() && self.answer() == Answer::Undecided);
+        let rest = rest.map(|others| {
+            let (first, other) = (self.judge.verdict().name(), others.verdict.name());
+            let (said, all) = (whole(self.judge.counts().trials()), whole(self.runs));
+            format!("the first {said} of {all} values say {first}, and the others {other}")
+        });
         let guarded = self.slo.bursts.is_some();
         let dependent = diagnosis(self.judge.chain(), self.judge.counts(), guarded);
-        failed.into_iter().chain(dependent).collect()
+        failed.into_iter().chain(rest).chain(dependent).collect()
     }
 }
 
@@ -238,6 +267,15 @@ impl Judging {
             Judging::Independent(..) => None,
         }
     }
+}
+
+/// What the values after the answer say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Rest {
+    /// How many they are.
+    pub values: u64,
+    /// Their own answer.
+    pub verdict: Answer,
 }
 
 /// What is known of bursts.

@@ -47,6 +47,9 @@ pub struct Run {
     pub arm: usize,
     /// The metric in its base unit; none if the run failed without reporting it.
     pub value: Option<f64>,
+    /// The base unit, if it is printed with the value and so is not known before the first run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// How it ended.
     pub outcome: Outcome,
     /// Wall time, if a command ran.
@@ -60,7 +63,7 @@ pub struct Run {
     pub stored: bool,
     /// The further metrics, where several are asked about; a log is about one.
     #[serde(skip)]
-    pub more: Vec<Option<f64>>,
+    pub more: Vec<Shown>,
 }
 
 impl Run {
@@ -70,6 +73,7 @@ impl Run {
         Run {
             arm,
             value: Some(value),
+            unit: None,
             outcome: Outcome::Ok,
             wall_ns: None,
             usage: None,
@@ -77,6 +81,15 @@ impl Run {
             more: Vec::new(),
         }
     }
+}
+
+/// The value of a metric, with its unit as in [`Run::unit`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Shown {
+    /// The value.
+    pub value: Option<f64>,
+    /// The unit.
+    pub unit: Option<String>,
 }
 
 /// What the processes of a run used, as the kernel counts it for those that were waited for.
@@ -241,7 +254,10 @@ pub fn read(source: impl BufRead) -> Result<Log, String> {
             (Line::Head(_), Some(_)) => return Err(bad("a second head".to_string())),
             (_, None) => return Err(bad("no head before it".to_string())),
             (_, Some(Log { end: Some(_), .. })) => return Err(bad("after the end".to_string())),
-            (Line::Run(run), Some(log)) => log.runs.push(run),
+            (Line::Run(run), Some(log)) => {
+                log.head.hypothesis.learn_unit(run.unit.as_deref());
+                log.runs.push(run);
+            }
             (Line::End { stop, verdict, resamples }, Some(log)) => {
                 (log.end, log.resamples) = (Some((stop, verdict)), resamples);
             }

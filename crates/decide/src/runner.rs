@@ -9,7 +9,7 @@
 
 use crate::Failure;
 use crate::metric::Metric;
-use crate::record::{Outcome, Run, Usage, whole_ns};
+use crate::record::{Outcome, Run, Shown, Usage, whole_ns};
 use crate::words;
 use std::fs::File;
 use std::io;
@@ -212,16 +212,16 @@ impl Runner {
         let read = |reading: &mut Reading| {
             let read = reading.read(&ended, json.as_deref());
             match (read, outcome) {
-                (Ok(value), _) => Ok(Some(value)),
-                (Err(_), Outcome::Failed(_) | Outcome::TimedOut) => Ok(None),
+                (Ok(value), _) => Ok(Shown { value: Some(value), unit: reading.unit() }),
+                (Err(_), Outcome::Failed(_) | Outcome::TimedOut) => Ok(Shown::default()),
                 (Err(why), Outcome::Ok) => Err(reading.is_missing(prepared, &why)),
             }
         };
         let values: Result<Vec<_>, Failure> = self.readings.iter_mut().map(read).collect();
         let mut more = values?;
-        let value = more.remove(0);
+        let Shown { value, unit } = more.remove(0);
         let (wall_ns, usage) = (Some(whole_ns(ended.wall)), Some(Usage::from(&ended)));
-        Ok(Run { arm: 0, value, outcome, wall_ns, usage, stored: false, more })
+        Ok(Run { arm: 0, value, unit, outcome, wall_ns, usage, stored: false, more })
     }
 
     /// Runs a setup, prepare, conclude or cleanup command; it must succeed.
@@ -322,6 +322,12 @@ impl Reading {
             return Err(why.to_owned());
         }
         Ok(read.value)
+    }
+
+    /// The base unit of its values, if they show it themselves.
+    fn unit(&self) -> Option<String> {
+        let printed = self.dimension.filter(|_| self.metric.dimension().is_none())?;
+        (printed != Dimension::Number).then(|| printed.unit().to_owned())
     }
 
     fn is_missing(&self, prepared: &Prepared, why: &str) -> Failure {

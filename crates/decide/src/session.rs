@@ -131,6 +131,7 @@ impl Session {
     /// Takes one run: logs it first, then judges it.
     pub fn push(&mut self, run: Run) -> Result<(), Failure> {
         self.pushed += 1;
+        self.head.hypothesis.learn_unit(run.unit.as_deref());
         let line = Line::Run(run);
         self.write(&line)?;
         let Line::Run(run) = line else { return Ok(()) };

@@ -8,7 +8,7 @@ use crate::fingerprint::Fingerprint;
 use crate::guard::TailFinding;
 use crate::origin::Origin;
 use crate::question::Question;
-use crate::rates::Dependence;
+use crate::rates::{Dependence, Rest};
 use crate::record::{Run, Stop};
 use crate::spread::{Spread, Spreads};
 use serde::{Deserialize, Serialize};
@@ -185,6 +185,9 @@ pub struct OfRate {
     /// Whether runs that lack the property come in bursts; none if only counts are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependence: Option<Dependence>,
+    /// The values after the answer, of a file that has more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rest: Option<Rest>,
     /// The interval of the percentile asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantile: Option<Percentile>,

@@ -250,8 +250,11 @@ impl ComparePlan {
     ) -> Result<Verdict, Failure> {
         let limits = self.limits.of_runs();
         let metric: Metric = self.runs.metric()?;
-        let unit = metric.dimension().map_or("1", |dimension| dimension.unit());
-        fits(baseline, &metric.name, unit)?;
+        // What prints its unit shows it with the first run.
+        let unit = metric
+            .dimension()
+            .map_or(baseline.unit.clone(), |dimension| dimension.unit().to_owned());
+        fits(baseline, &metric.name, &unit)?;
         let launch = self.runs.launch()?;
         let prepared = Prepared::from_line(line, &launch)?;
         let lines = [baseline.command.clone(), line.to_owned()];
@@ -264,7 +267,10 @@ impl ComparePlan {
         let mut warnings = self.of_both(&compare, baseline, Some(&Fingerprint::here()));
         warnings.extend(metric.floor(0.0));
         let around = self.runs.around(&launch, 1 + usize::from(control.is_some()))?;
-        let runner = Runner::new(launch, metric, None)?;
+        let dimension = Dimension::of_unit(&baseline.unit);
+        // Older logs lack the unit that was printed.
+        let dimension = dimension.filter(|dimension| *dimension != Dimension::Number);
+        let runner = Runner::new(launch, metric, dimension)?;
         catch_interrupts()?;
         let setting = limits.setting(seed(self.seed), None, warnings, told.keep_runs);
         let rng = Rng::new(setting.seed);

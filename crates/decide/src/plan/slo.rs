@@ -227,7 +227,8 @@ impl SloPlan {
         let slo = self.hypothesis("counts", None)?;
         let report = slo.question()?.report(counts);
         let log_criterion = report.log_criterion;
-        let about = OfRate { log_criterion, dependence: None, quantile: None, values: None };
+        let about =
+            OfRate { log_criterion, dependence: None, rest: None, quantile: None, values: None };
         let finding = rates::finding(&slo, &report, about);
         Ok(Verdict {
             schema: SCHEMA,
@@ -259,7 +260,7 @@ impl SloPlan {
         warnings.extend(self.doubt(&slo));
         let setting = self.limits.setting(NOTHING_RANDOM, most, warnings, told.keep_runs);
         let session = Session::open(Question::Slo(slo), setting, told.progress)?;
-        lines.judge(session, |line| {
+        lines.to_the_end().judge(session, |line| {
             let value = Quantity::parse_for_threshold(line, threshold);
             Ok([(0, value.map_err(|cause| unless_several(line, cause))?)])
         })

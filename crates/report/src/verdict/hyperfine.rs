@@ -66,7 +66,10 @@ pub fn json(verdict: &Verdict, runs: &[Run]) -> String {
             Outcome::Failed(status) => json!(status),
             Outcome::TimedOut => Value::Null,
         };
-        let memory = |run: &&Run| run.usage.map(|usage| usage.max_rss_bytes);
+        // With other metrics, a small program's is that of this one, from which it starts.
+        let is_measured = metric(&verdict.hypothesis) == "max-rss";
+        let memory =
+            |run: &&Run| run.usage.filter(|_| is_measured).map(|usage| usage.max_rss_bytes);
         json!({
             "command": arm.name,
             "mean": arm.spread.mean,
@@ -83,6 +86,11 @@ pub fn json(verdict: &Verdict, runs: &[Run]) -> String {
     };
     let results: Vec<Value> = arms(verdict, runs).iter().map(result).collect();
     format!("{:#}\n", json!({ "results": results }))
+}
+
+/// The metric of the runs.
+fn metric(question: &Question) -> &str {
+    question.each(|slo| &slo.metric, |compare| &compare.metric, |_| "", |record| &record.metric)
 }
 
 /// As `--export-csv` of hyperfine.

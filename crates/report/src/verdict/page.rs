@@ -150,9 +150,12 @@ fn evidence(verdict: &Verdict, replay: &Replay) -> Vec<Markup> {
             1 => "",
             _ => finding.pairs().map_or("", |pairs| pairs.candidate.as_str()),
         };
-        let rate =
-            svg::rate(finding.successes, finding.n, finding.interval.into(), &form.thresholds());
-        pictures.push(figure(&titled("The rate", [candidate, ""]), form.rate_remark(), &rate));
+        // Of sessions and percentiles, no rate of runs decides.
+        if finding.interval != [0.0, 1.0] {
+            let interval = finding.interval.into();
+            let rate = svg::rate(finding.successes, finding.n, interval, &form.thresholds());
+            pictures.push(figure(&titled("The rate", [candidate, ""]), form.rate_remark(), &rate));
+        }
         for entry in &finding.evidence {
             let own: Vec<(&str, &[Look])> = replay
                 .paths

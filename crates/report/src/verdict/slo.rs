@@ -34,16 +34,24 @@ impl Form for Slo {
         let [low, high] = finding.interval;
         let place = finding.rate().and_then(|rate| rate.quantile.as_ref());
         let place = place.map(|place| format!("; {}", percentile(place, self.dimension())));
+        let rest = finding.rate().and_then(|rate| rate.rest);
+        let first = rest.map(|rest| format!(" (the first of {})", whole(finding.n + rest.values)));
         format!(
-            "{said}; {} of {}, {}{}",
+            "{said}; {} of {}{}, {}{}",
             whole(finding.successes),
             whole(finding.n),
+            first.unwrap_or_default(),
             share(seen(finding), low, high),
             place.unwrap_or_default()
         )
     }
 
     fn why_undecided(&self, finding: &Finding) -> Why {
+        let rest = finding.rate().and_then(|rate| rate.rest);
+        if rest.is_some_and(|rest| rest.verdict != Answer::Undecided) {
+            let whole = "the first values say the opposite of the others: they are not of one kind; judge them in parts, or in random order";
+            return Why { cause: Cause::Whole(whole), more: "runs", or: "" };
+        }
         let independent = ", or pass --bursts 1 if the runs are independent";
         let (cause, or) = match finding.rate().and_then(|rate| rate.dependence?.would_be) {
             Some(Answer::No) => (
