@@ -267,3 +267,14 @@ fn percentiles_are_compared() {
     let said = unc(&["compare", "--quantile", "p90", "--max-runs", "50", "--", "true", "true"]);
     said.assert_refused("50 runs of each command cannot decide this");
 }
+
+#[test]
+fn slow_runs_are_no_news_where_the_median_is_worse() {
+    let mut pairs = String::new();
+    for n in 0..20 {
+        let _ = writeln!(pairs, "1.0{} 2.0{}", n % 7, n % 5);
+    }
+    let said = unc_reading(&["compare", "--quiet", "--from", "-"], &pairs);
+    said.assert_status(1);
+    assert!(!said.out.contains("took more than"), "{}", said.out);
+}

@@ -376,7 +376,10 @@ impl Trial for PairTrial {
                     candidate.lost, self.compare.commands[arm]
                 ));
             }
-            if let Some(seen) = candidate.watch.as_ref().and_then(Watch::seen) {
+            // Where the median itself is worse, slow runs are no news.
+            let is_news = candidate.ratio.relation() != Relation::Worse;
+            let seen = candidate.watch.as_ref().and_then(Watch::seen).filter(|_| is_news);
+            if let Some(seen) = seen {
                 found.push(format!(
                     "{} of {} runs of '{}' took more than {} times the baseline's median ({} of the baseline's did): the verdict does not rest on them",
                     whole(seen.candidate),
