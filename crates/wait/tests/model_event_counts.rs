@@ -347,7 +347,7 @@ fn many_producers_count_in_64_bits() {
 #[test]
 fn many_producers_wake_all_while_another_wakes_one() {
     let name = "many producers, an event for all and one for one";
-    begins_with(10_000, name, &[Memory::Sc], one_for_all_and_one_for_one);
+    begins_with(60_000, name, &[Memory::Sc], one_for_all_and_one_for_one);
 }
 
 #[test]
@@ -376,7 +376,7 @@ mod x86 {
 
     #[test]
     fn one_word_form_closes_for_two_waiters() {
-        begins("one-word form, closing for two waiters", &TSO, closing::<One, 2>);
+        holds(&TSO, closing::<One, 2>);
     }
 
     #[test]
