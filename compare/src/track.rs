@@ -105,8 +105,7 @@ fn write() -> std::io::Result<()> {
 fn line(out: &mut impl Write, kind: &str, before: &str, values: &[f64]) -> std::io::Result<()> {
     let mut detector = Detector::new(MaxError::new(MAX_ERROR).expect("a bound"));
     let alarms = values.iter().filter_map(|&value| detector.push(value));
-    let alarms: Vec<String> =
-        alarms.map(|alarm| format!("{}:{}", alarm.since, alarm.at)).collect();
+    let alarms: Vec<String> = alarms.map(|alarm| format!("{}:{}", alarm.since, alarm.at)).collect();
     let alarms = if alarms.is_empty() { "-".to_owned() } else { alarms.join(",") };
     write!(out, "{kind}\t{before}\t{alarms}")?;
     values.iter().try_for_each(|value| write!(out, "\t{value}"))?;

@@ -18,6 +18,21 @@ pub trait Queue: 'static {
     fn receive(receiver: &mut Self::Receiver) -> Item;
 }
 
+/// How items pass: by these methods of the two sides.
+macro_rules! passes {
+    ($send:ident, $receive:ident) => {
+        #[inline(always)]
+        fn send(sender: &mut Self::Sender, item: Item) {
+            let _ = sender.$send(item);
+        }
+
+        #[inline(always)]
+        fn receive(receiver: &mut Self::Receiver) -> Item {
+            receiver.$receive().expect("a producer lives")
+        }
+    };
+}
+
 pub struct Ours;
 
 impl Queue for Ours {
@@ -29,15 +44,7 @@ impl Queue for Ours {
         (vec![sender; producers], receiver)
     }
 
-    #[inline(always)]
-    fn send(sender: &mut Self::Sender, item: Item) {
-        let _ = sender.push_wait(item);
-    }
-
-    #[inline(always)]
-    fn receive(receiver: &mut Self::Receiver) -> Item {
-        receiver.pop_wait().expect("a producer lives")
-    }
+    passes!(push_wait, pop_wait);
 }
 
 /// Lanes: `EACH` has the capacity, or its part of it.
@@ -56,15 +63,7 @@ impl<const EACH: bool> Queue for Lanes<EACH> {
         (senders, receiver)
     }
 
-    #[inline(always)]
-    fn send(sender: &mut Self::Sender, item: Item) {
-        let _ = sender.push_wait(item);
-    }
-
-    #[inline(always)]
-    fn receive(receiver: &mut Self::Receiver) -> Item {
-        receiver.pop_wait().expect("a producer lives")
-    }
+    passes!(push_wait, pop_wait);
 }
 
 macro_rules! channel {
@@ -80,15 +79,7 @@ macro_rules! channel {
                 (vec![sender; producers], receiver)
             }
 
-            #[inline(always)]
-            fn send(sender: &mut Self::Sender, item: Item) {
-                let _ = sender.send(item);
-            }
-
-            #[inline(always)]
-            fn receive(receiver: &mut Self::Receiver) -> Item {
-                receiver.recv().expect("a producer lives")
-            }
+            passes!(send, recv);
         }
     };
 }

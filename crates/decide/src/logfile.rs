@@ -35,8 +35,7 @@ struct Pending {
 impl LogFile {
     /// Opens a log of runs of these commands.
     pub(crate) fn open(path: &Path, commands: Vec<usize>) -> io::Result<LogFile> {
-        let has_earlier = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
-        let pending = match has_earlier {
+        let pending = match record::is_there(path) {
             true if !is_log(path)? => {
                 let why = "it is not a log, and would be replaced: name another file";
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));

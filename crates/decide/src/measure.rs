@@ -169,6 +169,27 @@ pub struct Blocks {
 }
 
 impl Blocks {
+    /// Blocks of a run of each command, for one session and without servers; a run that fails ends them.
+    pub fn of_one(
+        session: Session,
+        runner: Runner,
+        around: Around,
+        commands: Vec<Option<Prepared>>,
+        rng: Rng,
+    ) -> Blocks {
+        Blocks {
+            sessions: vec![session],
+            runner,
+            around,
+            commands,
+            servers: Vec::new(),
+            notes: BTreeSet::new(),
+            rng,
+            block: 1,
+            ignore_failure: false,
+        }
+    }
+
     /// One run; none if the user interrupted it.
     fn measure(&mut self, arm: usize) -> Result<Option<Run>, Failure> {
         let Some(command) = &self.commands[arm] else { return Ok(None) };

@@ -165,6 +165,12 @@ pub fn check_path(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether there is a file with something in it, which a new log would replace.
+#[must_use]
+pub fn is_there(path: &Path) -> bool {
+    path.metadata().is_ok_and(|file| file.is_file() && file.len() > 0)
+}
+
 impl Stop {
     /// The words in JSON and on the terminal.
     pub fn name(self) -> &'static str {

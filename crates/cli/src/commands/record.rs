@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use uncontended_decide::plan::record::MOST_RUNS;
 use uncontended_decide::plan::{Limits, Plan as _, RecordPlan, Told};
-use uncontended_decide::record::Stop;
+use uncontended_decide::record::{Stop, is_there};
 use uncontended_decide::suite::DEFAULT_ERROR;
 use uncontended_decide::{Failure, Verdict, value};
 use uncontended_figures::progress::Line;
@@ -91,8 +91,7 @@ impl Flags {
 
     /// Refuses to replace a file, unless that is asked for.
     fn keep_earlier(&self) -> Result<(), Failure> {
-        let is_there = self.log.metadata().is_ok_and(|file| file.is_file() && file.len() > 0);
-        if self.force || !is_there {
+        if self.force || !is_there(&self.log) {
             return Ok(());
         }
         Err(Failure::new(

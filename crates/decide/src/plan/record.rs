@@ -8,7 +8,6 @@ use crate::runner::{Prepared, Runner};
 use crate::session::Session;
 use crate::verdict::Verdict;
 use crate::{Failure, catch_interrupts, seed};
-use std::collections::BTreeSet;
 use uncontended_figures::text::several;
 use uncontended_figures::{Dimension, given};
 use uncontended_stats::Rng;
@@ -72,19 +71,8 @@ impl Plan for RecordPlan {
         });
         let runs = several(most, "run", "runs");
         session.progress.say(&format!("Keeping at most {runs} of each command{limit}"));
-        let ignore_failure = self.ignore_failure;
-        let (servers, notes, block) = (Vec::new(), BTreeSet::new(), 1);
-        let blocks = Blocks {
-            sessions: vec![session],
-            runner,
-            around,
-            commands,
-            servers,
-            notes,
-            rng,
-            block,
-            ignore_failure,
-        };
+        let blocks = Blocks::of_one(session, runner, around, commands, rng);
+        let blocks = Blocks { ignore_failure: self.ignore_failure, ..blocks };
         alone(blocks.run(Budget { warmup: self.runs.warmup, most, time }))
     }
 }

@@ -13,7 +13,6 @@ use crate::session::Session;
 use crate::sessions::{self, Sessions};
 use crate::verdict::Verdict;
 use crate::{Failure, catch_interrupts, seed, words};
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::ops::RangeInclusive;
@@ -284,19 +283,8 @@ impl ComparePlan {
         {
             session.push(run)?;
         }
-        let ignore_failure = self.ignore_failure;
-        let (servers, notes, block) = (Vec::new(), BTreeSet::new(), 1);
-        let blocks = Blocks {
-            sessions: vec![session],
-            runner,
-            around,
-            commands,
-            servers,
-            notes,
-            rng,
-            block,
-            ignore_failure,
-        };
+        let blocks = Blocks::of_one(session, runner, around, commands, rng);
+        let blocks = Blocks { ignore_failure: self.ignore_failure, ..blocks };
         alone(blocks.run(Budget { warmup: self.runs.warmup, most, time: limits.max_time }))
     }
 

@@ -130,13 +130,17 @@ pub fn human(verdict: &Verdict, columns: usize) -> String {
     let values = form.values(findings(verdict));
     let values = values.map(|values| values.text(columns, Paint::default()));
     let remarks = form.remarks(findings(verdict)).into_iter().map(|remark| remark + "\n");
-    sentences(verdict) + &values.unwrap_or_default() + &remarks.collect::<String>()
+    lines(verdict) + &values.unwrap_or_default() + &remarks.collect::<String>()
 }
 
 /// The sentences for people.
 #[must_use]
 pub fn sentences(verdict: &Verdict) -> String {
-    let verdict = &plain(verdict);
+    lines(&plain(verdict))
+}
+
+/// The sentences about a verdict whose names are plain.
+fn lines(verdict: &Verdict) -> String {
     let mut text = String::new();
     let several = verdict.comparisons.len() > 1;
     for finding in &verdict.comparisons {
