@@ -572,7 +572,9 @@ enum unc_status unc_shared_records_create(void *memory,
 // As for `unc_shared_records_create`, except that the memory is in use as a ring.
 enum unc_status unc_shared_records_attach(void *memory, size_t bytes, struct unc_shared_records **records);
 
-// Adds a producer, and stores its handle. UNC_STATUS_CLOSED: the ring was closed to new producers.
+// Adds a producer, and stores its handle. UNC_STATUS_CLOSED: the ring was closed to new producers. It belongs to this
+// process, as the consumer does: a copy that a fork leaves in a child may be closed, which changes nothing, but not
+// used.
 //
 // # Safety
 // `records` is an attachment or null, and no other call uses it; `producer` points to memory for a pointer or is null.

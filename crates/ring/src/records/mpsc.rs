@@ -222,6 +222,9 @@ fn allocate<N: Notifier>(
 #[doc(alias = "Sender")]
 pub struct Producer<N: Notifier = Silent> {
     pub(super) ring: Arc<Ring<N>>,
+    /// In provided memory: the process that it is counted for. A fork leaves a copy in a child, which is not counted.
+    #[cfg(all(feature = "std", not(unc_model)))]
+    process: Option<u32>,
     /// Where the ring is full, according to this producer's last load of `head`.
     limit: Position,
 }
@@ -229,8 +232,13 @@ pub struct Producer<N: Notifier = Silent> {
 impl<N: Notifier> Producer<N> {
     /// A producer that `living` counts.
     pub(super) fn counted(ring: Arc<Ring<N>>) -> Producer<N> {
-        // It has not loaded `head` yet.
-        Producer { limit: Position::new(0), ring }
+        Producer {
+            // It has not loaded `head` yet.
+            limit: Position::new(0),
+            #[cfg(all(feature = "std", not(unc_model)))]
+            process: ring.keep.is_some().then(std::process::id),
+            ring,
+        }
     }
 
     /// Claims room for a record of `len` bytes.
@@ -355,6 +363,10 @@ impl<N: Notifier> Clone for Producer<N> {
 
 impl<N: Notifier> Drop for Producer<N> {
     fn drop(&mut self) {
+        #[cfg(all(feature = "std", not(unc_model)))]
+        if self.process.is_some_and(|process| process != std::process::id()) {
+            return;
+        }
         self.ring.control().living.leave();
         self.ring.control().values.notify();
     }
@@ -519,6 +531,10 @@ impl<N: Notifier> Reader for Consumer<N> {
 
 impl<N: Notifier> Drop for Consumer<N> {
     fn drop(&mut self) {
+        #[cfg(all(feature = "std", not(unc_model)))]
+        if self.role.as_ref().is_some_and(Held::is_a_copy) {
+            return;
+        }
         self.ring.control().values.go();
         // EDGE records-free (release): a producer that sees that the consumer has gone sees all its reads done.
         self.ring.control().head.store_gone(self.head, Release);
