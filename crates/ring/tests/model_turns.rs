@@ -19,7 +19,7 @@ fn two_slots_for_two() {
     let sleepers = [first.clone(), first]
         .map(|producer| spawn(move || producer.push_wait(3).map(|()| producer).unwrap()));
     assert_eq!(consumer.pop_into(&mut Vec::new(), 2), Ok(2));
-    sleepers.map(|sleeper| drop(sleeper.join().unwrap()));
+    sleepers.into_iter().for_each(|sleeper| drop(sleeper.join().unwrap()));
 }
 
 /// A producer that sleeps for two slots, which come one by one.

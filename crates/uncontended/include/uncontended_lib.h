@@ -38,7 +38,7 @@ typedef enum unc_status {
   UNC_STATUS_ZERO_CAPACITY = 4,
   // There is not enough memory.
   UNC_STATUS_TOO_LARGE = 5,
-  // The record is longer than the ring can ever hold, or than the memory given for it.
+  // The record is longer than the ring can ever hold, or than the memory given for it; or an element is too long.
   UNC_STATUS_TOO_LONG = 6,
   // A null pointer where one is needed, a size of zero, an element of another size than the ring holds, or a call
   // that must wait: to push while elements are claimed, to commit more than were.

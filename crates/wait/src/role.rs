@@ -28,8 +28,10 @@
 //! time_namespaces(7), pid_namespaces(7): a `/proc` shows the pids of the namespace in which it was mounted.
 
 use std::fmt;
+#[cfg(unc_model)]
+use uncontended_atomic::Named;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{AtomicU64, Named, Scope};
+use uncontended_atomic::{AtomicU64, Scope};
 use uncontended_sys::pids;
 
 const FREE: u64 = 0;
@@ -88,6 +90,13 @@ pub struct Role(AtomicU64);
 
 impl Role {
     /// A role without a holder.
+    #[cfg(not(unc_model))]
+    pub const fn new() -> Role {
+        Role(AtomicU64::new(FREE))
+    }
+
+    /// A role without a holder.
+    #[cfg(unc_model)]
     pub fn new() -> Role {
         Role(AtomicU64::new(FREE).named("role"))
     }

@@ -14,6 +14,9 @@ pub trait Sealed: Sized {
     const ZERO: Self;
     const ONE: Self;
     type Atomic: FutexWord + Debug + Send + Sync;
+    /// A new atomic of zero.
+    #[cfg(not(unc_model))]
+    const ZEROED: Self::Atomic;
 
     fn atomic(value: Self) -> Self::Atomic;
     fn load(atomic: &Self::Atomic, order: Ordering) -> Self;
@@ -50,6 +53,8 @@ macro_rules! width {
             const ZERO: Self = 0;
             const ONE: Self = 1;
             type Atomic = $atomic;
+            #[cfg(not(unc_model))]
+            const ZEROED: $atomic = $atomic::new(0);
 
             #[inline(always)]
             #[track_caller]
