@@ -3,7 +3,7 @@
 
 mod mapped;
 
-use mapped::{as_child, beside_a_copy, die, killed, memory, start};
+use mapped::{as_child, beside_a_copy, die, killed, memory, start, while_stopped};
 use std::time::Duration;
 use uncontended_ring::records::RecordError;
 use uncontended_ring::records::shared::{self, Holder, RoleError, Shared};
@@ -130,4 +130,35 @@ fn a_child_that_was_forked_drops_its_copies_and_the_sides_remain() {
     ring.close();
     drop(producer);
     assert_eq!(consumer.read().err(), Some(RecordError::Closed));
+}
+
+#[test]
+fn a_producer_that_is_stopped_anywhere_loses_no_record() {
+    let (ring, fd) = ring(256);
+    let mut consumer = ring.consumer().unwrap();
+    let mut children = [start("produce", fd), start("produce", fd)];
+    let mut sum = 0;
+    let mut read = |count: u32, limit: Duration| {
+        (0..count).all(|_| match consumer.read_timeout(limit) {
+            Ok(record) => {
+                sum += u64::from(u32::from_ne_bytes(record[..4].try_into().unwrap()));
+                record.release();
+                true
+            }
+            Err(_) => false,
+        })
+    };
+    let mut left = 2 * RECORDS;
+    // So few that neither child has ended.
+    for stop in 0..10 {
+        assert!(read(RECORDS / 20, Duration::MAX));
+        left -= RECORDS / 20;
+        // The other continues, unless a claim of this one is in the way.
+        while_stopped(&children[stop % 2], || {
+            left -= (0..100).take_while(|_| read(1, Duration::from_millis(2))).count() as u32;
+        });
+    }
+    assert!(read(left, Duration::MAX));
+    children.iter_mut().for_each(|child| assert!(child.wait().unwrap().success()));
+    assert_eq!(sum, u64::from(RECORDS) * u64::from(RECORDS - 1));
 }
