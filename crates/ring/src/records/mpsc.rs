@@ -170,7 +170,8 @@ impl<N> Drop for Ring<N> {
 fn build<N: Notifier>(capacity: usize, values: N) -> Result<Sides<N>, CapacityError> {
     let ring = allocate(capacity, values, Living::closed())?;
     ring.control().living.add();
-    let producer = Producer::counted(Arc::clone(&ring));
+    // SAFETY: it was added just now (I1 of `door`).
+    let producer = unsafe { Producer::counted(Arc::clone(&ring)) };
     // SAFETY: this is the first consumer of a new ring (I4).
     Ok((producer, unsafe { Consumer::go_on(ring) }))
 }
@@ -231,7 +232,10 @@ pub struct Producer<N: Notifier = Silent> {
 
 impl<N: Notifier> Producer<N> {
     /// A producer that `living` counts.
-    pub(super) fn counted(ring: Arc<Ring<N>>) -> Producer<N> {
+    ///
+    /// # Safety
+    /// It does (I1 of `door`): once `living` is zero, the consumer frees what a producer may still write to (I2).
+    pub(super) unsafe fn counted(ring: Arc<Ring<N>>) -> Producer<N> {
         Producer {
             // It has not loaded `head` yet.
             limit: Position::new(0),
@@ -357,7 +361,8 @@ impl<N: Notifier> Writer for Producer<N> {
 impl<N: Notifier> Clone for Producer<N> {
     fn clone(&self) -> Producer<N> {
         self.ring.control().living.add();
-        Producer::counted(Arc::clone(&self.ring))
+        // SAFETY: it was added just now (I1 of `door`).
+        unsafe { Producer::counted(Arc::clone(&self.ring)) }
     }
 }
 

@@ -191,8 +191,11 @@ impl<T, N: Notifier> Consumer<T, N> {
     /// Transfers the `count` oldest values to an iterator, which takes some of them and calls
     /// [`settle`](Consumer::settle) when it is dropped. If the iterator is leaked, so are they; the next `look` then
     /// vacates their slots.
+    ///
+    /// # Safety
+    /// There are at least `count`, and nothing else takes them (I7).
     #[inline(always)]
-    pub(super) fn set_aside(&mut self, count: u64) {
+    pub(super) unsafe fn set_aside(&mut self, count: u64) {
         self.head = self.head.plus(count);
         self.has_set_aside = true;
     }
