@@ -88,7 +88,7 @@ impl<F: Form> EventCount<F> {
         self.form.flagged().is_flagged()
     }
 
-    /// How often an event found threads to wake; wraps at 2^31 or later.
+    /// How often an event found threads to wake; wraps at 2^30 or later.
     pub fn wakes(&self) -> u32 {
         self.form.wakes()
     }
