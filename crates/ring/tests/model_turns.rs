@@ -5,7 +5,7 @@
 
 mod exploring;
 
-use exploring::{begins, holds};
+use exploring::{begins, begins_with, holds};
 use uncontended_model::real::spawn;
 use uncontended_ring::broadcast::Plan;
 use uncontended_ring::mpsc;
@@ -64,7 +64,7 @@ fn a_sleeper_for_two_slots_is_woken_by_each() {
 
 #[test]
 fn two_slots_wake_two_producers() {
-    begins("two producers asleep for two slots", two_slots_for_two);
+    begins_with(20_000, "two producers asleep for two slots", two_slots_for_two);
 }
 
 #[test]
