@@ -76,6 +76,7 @@ pub struct Bench {
     pub(crate) limit: Duration,
     pub(crate) notes: Vec<String>,
     pub(crate) summarised: bool,
+    pub(crate) is_over: fn() -> bool,
     pub(crate) instruments: Arc<dyn Instruments>,
     pub(crate) cpus: Vec<Cpu>,
 }
@@ -102,6 +103,7 @@ impl Bench {
             limit: Duration::from_secs(20),
             notes: Vec::new(),
             summarised: false,
+            is_over: || false,
             instruments: Arc::new(Machine),
             cpus: Cpu::allowed().unwrap_or_default(),
         }
@@ -139,6 +141,13 @@ impl Bench {
     #[must_use]
     pub fn limit(mut self, limit: Duration) -> Bench {
         self.limit = limit;
+        self
+    }
+
+    /// Ends early once `is_over` is true, asked after every round.
+    #[must_use]
+    pub fn until(mut self, is_over: fn() -> bool) -> Bench {
+        self.is_over = is_over;
         self
     }
 

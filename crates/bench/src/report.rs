@@ -65,6 +65,8 @@ pub enum Stopped {
     Time,
     /// It had the largest allowed number of rounds.
     Rounds,
+    /// It was interrupted.
+    Interrupted,
     /// No subject is left to compare: all failed, or there is only the baseline.
     Nothing,
 }
@@ -77,6 +79,7 @@ impl Stopped {
             Stopped::Narrow => "narrow",
             Stopped::Time => "time",
             Stopped::Rounds => "rounds",
+            Stopped::Interrupted => "interrupted",
             Stopped::Nothing => "nothing-to-compare",
         }
     }

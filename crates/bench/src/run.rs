@@ -124,6 +124,9 @@ impl Runner<'_> {
             if contenders.iter().all(|it| it.tally.is_settled(self.options.width)) {
                 break Stopped::Narrow;
             }
+            if (self.bench.is_over)() {
+                break Stopped::Interrupted;
+            }
             if instruments.wall_ns() >= end {
                 break Stopped::Time;
             }

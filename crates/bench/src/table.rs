@@ -165,6 +165,7 @@ fn ending(report: &Report, table: &Measurement) -> String {
             format!("every interval is within {}", given_percent(report.width))
         }
         Stopped::Time => "the time is spent".to_owned(),
+        Stopped::Interrupted => "it was interrupted".to_owned(),
         Stopped::Rounds => "the limit of --rounds is reached".to_owned(),
         Stopped::Nothing => "nothing is left to compare".to_owned(),
     };

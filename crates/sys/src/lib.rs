@@ -6,7 +6,7 @@
 //! program's own locks: [`annotate`]. What this process does at its limits: [`limits`]. Measuring a command:
 //! [`supervise`], [`counters`], [`background`], [`interrupts`]; measuring this process: [`usage`]. A barrier on all
 //! threads: [`membarrier`]; whether a thread left its CPU: [`switches`]; sleeping on a word: [`futex`], [`parking`];
-//! forbidding a system call: [`filter`]; whether a process is there: [`pids`]. Where a thread runs: [`affinity`];
+//! forbidding a system call: [`filter`]; whether a process is there: [`pids`]. Where and when a thread runs: [`affinity`], [`scheduling`];
 //! machine code made at run time: [`code`].
 //!
 //! What the rings and waits need exists on every system: [`annotate`], [`clock`], [`futex`]'s words, [`parking`],
@@ -70,6 +70,8 @@ pub mod perf;
 pub mod pids;
 #[cfg(target_os = "linux")]
 pub mod process;
+#[cfg(target_os = "linux")]
+pub mod scheduling;
 #[cfg(target_os = "linux")]
 pub mod signals;
 #[cfg(unix)]

@@ -22,6 +22,8 @@ mod report;
 pub(crate) mod run;
 mod slo;
 mod suite;
+#[cfg(unc_full)]
+mod survey;
 mod terms;
 mod track;
 mod verdict;
@@ -50,6 +52,8 @@ pub(crate) enum Command {
     Power(Box<power::Flags>),
     Verdict(Box<verdict::Flags>),
     Track(Box<track::Flags>),
+    #[cfg(unc_full)]
+    Survey(Box<survey::Flags>),
     Litmus(litmus::Litmus),
     Linearize(Box<linearize::Flags>),
     Terms(terms::Arguments),
@@ -78,6 +82,8 @@ impl Command {
             Command::Power(flags) => flags.execute(),
             Command::Verdict(flags) => flags.execute(),
             Command::Track(flags) => flags.execute(),
+            #[cfg(unc_full)]
+            Command::Survey(flags) => flags.execute(),
             Command::Litmus(command) => command.execute(),
             Command::Linearize(flags) => flags.execute(),
             Command::Terms(arguments) => arguments.execute(),

@@ -1,0 +1,178 @@
+//! `unc survey`: what contention costs on this machine.
+
+use crate::console::{complain, say};
+use crate::deliver::{refuse, write_failure};
+use crate::emit;
+use crate::files;
+use clap::Args;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use uncontended_decide::{Failure, catch_interrupts, value};
+use uncontended_figures::read::whole;
+use uncontended_figures::table::Paint;
+use uncontended_figures::text::closest;
+use uncontended_survey::locks::{self, Work};
+use uncontended_survey::{PARTS, Part, Plan, SCHEMA, Survey};
+use uncontended_sys::interrupts;
+
+const QUICK: Duration = Duration::from_secs(55);
+const FULL: Duration = Duration::from_secs(900);
+
+const EXAMPLES: &str = "\
+Examples:
+  unc survey                          every topic, in a minute
+  unc survey contention               what an increment costs as it becomes contended
+  unc survey locks --full             also under other scheduling classes, in a quarter of an hour
+  unc survey locks --inside 16 --outside 100     with more work in the lock, and between two acquisitions
+  unc survey --list                   the topics; with `locks`, the locks
+
+Every ratio is taken within a round of interleaved blocks, and its interval holds at all looks together; each table compares \
+its baseline with itself. Figures are of this machine at this hour.
+
+Exit status: 0 measured; 3 some interval has no bound yet within the budget; 2 could not run.";
+
+/// Measure what contention costs on this machine: increments, locks, and what the machine itself puts in doubt
+#[derive(Debug, Clone, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Flags {
+    /// The topics [default: all]
+    #[arg(value_name = "TOPIC")]
+    topics: Vec<String>,
+    /// List the topics with their questions; with the topic `locks`, its locks
+    #[arg(long, conflicts_with_all = ["quick", "full", "json", "markdown"])]
+    list: bool,
+    /// Measure in a minute what most people look for (the default)
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// Measure everything, in a quarter of an hour
+    #[arg(long)]
+    full: bool,
+    /// The time for all topics together [default: 55s; with --full, 15min]
+    #[arg(long, value_name = "TIME", value_parser = value::duration, allow_hyphen_values = true)]
+    budget: Option<Duration>,
+    /// Measure with at most N threads [default: twice as many as CPUs]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=1024))]
+    threads: Option<usize>,
+    /// Cache lines that a holder changes
+    #[arg(long, value_name = "LINES", default_value_t = Work::default().inside, value_parser = whole::<usize>(0..=100_000))]
+    inside: usize,
+    /// Cache lines of its own that a thread changes between two acquisitions
+    #[arg(long, value_name = "LINES", default_value_t = Work::default().outside, value_parser = whole::<usize>(0..=100_000))]
+    outside: usize,
+    /// Seed of the order of blocks
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>(0..=u64::MAX))]
+    seed: u64,
+    /// No progress on standard error
+    #[arg(long, short)]
+    quiet: bool,
+    /// Write the figures as JSON (`-` for stdout)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the tables as Markdown (`-` for stdout)
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+}
+
+impl Flags {
+    /// Measures, prints, and returns the exit status.
+    pub(crate) fn execute(&self) -> ExitCode {
+        let written = [("--json", self.json.as_deref()), ("--markdown", self.markdown.as_deref())];
+        if let Err(failure) = files::distinct(&written, &[]) {
+            return refuse(SCHEMA, &failure, self.json.as_deref());
+        }
+        match self.answer() {
+            Ok(status) => {
+                if let Some(signal) = interrupts::received() {
+                    interrupts::die_by(signal);
+                }
+                ExitCode::from(status)
+            }
+            Err(failure) => {
+                complain(&failure);
+                // The failure itself is what counts; a second one while reporting it adds nothing.
+                let _ = write_failure(SCHEMA, &failure, self.json.as_deref());
+                ExitCode::from(2)
+            }
+        }
+    }
+
+    fn answer(&self) -> Result<u8, Failure> {
+        let parts = self.parts()?;
+        if self.list {
+            say(&list(&parts), false)?;
+            return Ok(0);
+        }
+        files::writable(
+            [&self.json, &self.markdown].into_iter().filter_map(|path| path.as_deref()),
+        )?;
+        catch_interrupts()?;
+        let survey = uncontended_survey::measure(&parts, &self.plan());
+        self.write(&survey)?;
+        Ok(if survey.is_undecided() { 3 } else { 0 })
+    }
+
+    fn parts(&self) -> Result<Vec<Part>, Failure> {
+        if self.topics.is_empty() {
+            return Ok(PARTS.to_vec());
+        }
+        let part = |name: &String| {
+            let found = PARTS.iter().find(|part| part.name == name).copied();
+            found.ok_or_else(|| unknown("topic", name, PARTS.iter().map(|part| part.name)))
+        };
+        self.topics.iter().map(part).collect()
+    }
+
+    fn plan(&self) -> Plan {
+        let usual = if self.full { FULL } else { QUICK };
+        Plan {
+            budget: self.budget.unwrap_or(usual),
+            full: self.full,
+            seed: self.seed,
+            quiet: self.quiet,
+            work: Work { inside: self.inside, outside: self.outside },
+            threads: self.threads,
+            is_over: || interrupts::received().is_some(),
+        }
+    }
+
+    fn write(&self, survey: &Survey) -> Result<(), Failure> {
+        if let Some(path) = &self.json {
+            files::write(path, &emit::json(survey)?)?;
+        }
+        if let Some(path) = &self.markdown {
+            files::write(path, uncontended_survey::markdown(survey))?;
+        }
+        let stdout_is_taken =
+            [&self.json, &self.markdown].into_iter().flatten().any(|path| path.as_os_str() == "-");
+        let look = match stdout_is_taken {
+            true => emit::look(0, &std::io::stderr()),
+            false => emit::look(0, &std::io::stdout()),
+        };
+        let paint = Paint { colour: look.colour };
+        say(&uncontended_survey::text(survey, look.width, paint), stdout_is_taken)
+    }
+}
+
+/// That there is no such thing, with the one that was probably meant.
+fn unknown(what: &str, name: &str, known: impl Iterator<Item = &'static str> + Clone) -> Failure {
+    let remedy = match closest(name, known.clone()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("use {}", known.collect::<Vec<_>>().join(", ")),
+    };
+    Failure::new(format!("there is no {what} '{name}'"), remedy)
+}
+
+fn list(parts: &[Part]) -> String {
+    let mut text = String::new();
+    for part in parts {
+        let _ = writeln!(text, "{:<12}{}?", part.name, part.question);
+        if let ([_], "locks") = (parts, part.name) {
+            for (name, about) in locks::list() {
+                let _ = writeln!(text, "  {name:<14}{about}");
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,93 @@
+//! A condition variable for every lock of this crate.
+
+use crate::{Deadline, Guard, RawLock, TimedOut};
+use std::fmt;
+use uncontended_wait::WaitError;
+use uncontended_wait::many::EventCount32;
+
+/// Threads that give a lock back and sleep until another thread has changed what it guards.
+///
+/// A wait may end early, so it belongs in a loop; [`wait_while`](Condvar::wait_while) is that loop.
+///
+/// ```
+/// use uncontended_locks::{Condvar, Mutex, Ttas, HintThenYield};
+/// let (queue, changed) = (Mutex::<_, Ttas<HintThenYield>>::new(vec![]), Condvar::new());
+/// std::thread::scope(|threads| {
+///     threads.spawn(|| {
+///         let mut queue = queue.lock();
+///         changed.wait_while(&mut queue, |queue| queue.is_empty());
+///         assert_eq!(queue.pop(), Some("order"));
+///     });
+///     queue.lock().push("order");
+///     changed.notify_one();
+/// });
+/// ```
+pub struct Condvar(EventCount32);
+
+impl Condvar {
+    /// Without waiters.
+    pub fn new() -> Condvar {
+        Condvar(EventCount32::new())
+    }
+
+    /// Gives the lock back, sleeps until a notification, and takes the lock again. No notification is lost that comes
+    /// after the lock was given back. It may return without one.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn wait<T: ?Sized, L: RawLock>(&self, guard: &mut Guard<'_, T, L>) {
+        let _ = self.wait_deadline(guard, Deadline::NEVER); // It never passes.
+    }
+
+    /// Like [`wait`](Condvar::wait), but gives up at `deadline`, never earlier.
+    ///
+    /// # Errors
+    /// The deadline passed.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn wait_deadline<T: ?Sized, L: RawLock>(
+        &self,
+        guard: &mut Guard<'_, T, L>,
+        deadline: Deadline,
+    ) -> Result<(), TimedOut> {
+        // Read under the lock: a notification after a change that this thread did not see comes later.
+        let seen = self.0.value();
+        match guard.unlocked(|| self.0.wait_deadline(seen, deadline)) {
+            Err(WaitError::TimedOut) => Err(TimedOut),
+            Ok(_) | Err(WaitError::Closed) => Ok(()),
+        }
+    }
+
+    /// Waits for as long as `condition` holds.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn wait_while<T: ?Sized, L: RawLock>(
+        &self,
+        guard: &mut Guard<'_, T, L>,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) {
+        while condition(guard) {
+            self.wait(guard);
+        }
+    }
+
+    /// Wakes one waiter, if there is any. Call it after the change, with the lock or after it was given back.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn notify_one(&self) {
+        self.0.add_and_wake_one(1);
+    }
+
+    /// Wakes all waiters.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn notify_all(&self) {
+        self.0.increment();
+    }
+}
+
+impl Default for Condvar {
+    fn default() -> Condvar {
+        Condvar::new()
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Condvar")
+    }
+}

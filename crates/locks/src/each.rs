@@ -1,0 +1,50 @@
+//! All locks by name: the one list that measurements and tests go through.
+
+use crate::{
+    Backoff, Futex, Hint, HintThenYield, Mcs, Park, RawLock, Spin, SpinThenPark, SpinThenYield,
+    Tas, Ticket, Ttas, Yield,
+};
+
+/// Who is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Who comes first after it was given back.
+    Barging,
+    /// In order of arrival.
+    Arrival,
+}
+
+/// How waiters wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// They spin.
+    Spins,
+    /// They spin, then let other threads run.
+    Yields,
+    /// They sleep, mostly after a spin.
+    Parks,
+}
+
+/// What to do with each lock.
+pub trait Visit {
+    /// Called for each of them, with its name.
+    fn visit<L: RawLock + 'static>(&mut self, name: &'static str, order: Order, waits: Waits);
+}
+
+/// Calls `visit` for every lock of this crate.
+pub fn each(visit: &mut impl Visit) {
+    use Order::{Arrival, Barging};
+    use Waits::{Parks, Spins, Yields};
+    visit.visit::<Tas>("tas", Barging, Spins);
+    visit.visit::<Ttas<Hint>>("ttas", Barging, Spins);
+    visit.visit::<Ttas<Backoff>>("ttas-backoff", Barging, Spins);
+    visit.visit::<Ttas<HintThenYield>>("ttas-yield", Barging, Yields);
+    visit.visit::<Ttas<Yield>>("ttas-yields", Barging, Yields);
+    visit.visit::<Futex>("futex", Barging, Parks);
+    visit.visit::<Ticket<Hint>>("ticket", Arrival, Spins);
+    visit.visit::<Ticket<HintThenYield>>("ticket-yield", Arrival, Yields);
+    visit.visit::<Mcs<Spin>>("mcs", Arrival, Spins);
+    visit.visit::<Mcs<SpinThenYield>>("mcs-yield", Arrival, Yields);
+    visit.visit::<Mcs<Park>>("mcs-parks", Arrival, Parks);
+    visit.visit::<Mcs<SpinThenPark>>("mcs-park", Arrival, Parks);
+}

@@ -1,0 +1,121 @@
+//! A mutex that parks: three states of one word.
+//!
+//! # Weak spot
+//! Unfair: a thread that comes while another is being woken takes the lock, and the woken one sleeps again; under steady
+//! contention a thread may wait for long.
+//!
+//! # State
+//! `word`: FREE; HELD; or WAITED: held, and some thread may sleep.
+//!
+//! # Invariants
+//! I1: a thread sleeps only while the word is WAITED; so whoever replaces WAITED by FREE wakes one.
+//! I2: a thread that has slept, or was about to, takes the lock as WAITED: it does not know whether others sleep.
+//!
+//! # Edges
+//! futex: `unlock` -> `lock`, `try_lock`. What the holder did.
+//!
+//! # Evidence
+//! tests/model.rs, tests/mutants/locks.toml.
+//! # Sources
+//! Drepper, "Futexes are tricky" (mutex 2); futex(2).
+
+use crate::{Deadline, RawLock, Timed, TimedOut};
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_atomic::{AtomicU32, Named, Scope, futex_wait, futex_wake, spin_for_ns};
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+const WAITED: u32 = 2;
+
+/// How long a waiter looks before it sleeps, as long as no other one sleeps: a fraction of what a sleep costs.
+const LOOKS: u32 = 40;
+const LOOK_NS: u32 = 25;
+
+/// A mutex that spins for about a microsecond, then sleeps. Four bytes. The default.
+#[derive(Debug)]
+pub struct Futex(AtomicU32);
+
+impl Futex {
+    /// A lock that is free.
+    #[cfg(not(unc_model))]
+    pub const fn new() -> Futex {
+        Futex(AtomicU32::new(FREE))
+    }
+
+    /// Looks for a while, until the lock is free or another thread sleeps. Returns what it saw last.
+    fn spin(&self) -> u32 {
+        let looks = if cfg!(unc_model) { 0 } else { LOOKS };
+        for _ in 0..looks {
+            let word = self.0.load(Relaxed);
+            if word != HELD {
+                return word;
+            }
+            spin_for_ns(LOOK_NS);
+        }
+        self.0.load(Relaxed)
+    }
+
+    #[cold]
+    #[cfg_attr(unc_model, track_caller)]
+    fn wait(&self, deadline: Deadline) -> Result<(), TimedOut> {
+        if self.spin() == FREE && self.try_lock() {
+            return Ok(());
+        }
+        // EDGE futex (acquire): what the last holder did. I2
+        while self.0.swap(WAITED, Acquire) != FREE {
+            if deadline.has_passed() {
+                return Err(TimedOut);
+            }
+            let until = (deadline != Deadline::NEVER).then_some(deadline.as_ns());
+            futex_wait(&self.0, WAITED, until, Scope::Private);
+            self.spin();
+        }
+        Ok(())
+    }
+}
+
+impl Default for Futex {
+    fn default() -> Futex {
+        Futex(AtomicU32::new(FREE).named("futex"))
+    }
+}
+
+// SAFETY: whoever replaces FREE holds the lock until it is stored again (edge futex).
+unsafe impl RawLock for Futex {
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    fn lock(&self) {
+        if !self.try_lock() {
+            let _ = self.wait(Deadline::NEVER); // It never passes.
+        }
+    }
+
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    fn try_lock(&self) -> bool {
+        // EDGE futex (acquire): what the last holder did.
+        self.0.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
+    }
+
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    unsafe fn unlock(&self) {
+        // EDGE futex (release): what this holder did.
+        if self.0.swap(FREE, Release) == WAITED {
+            // I1
+            futex_wake(&self.0, 1, Scope::Private);
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.0.load(Relaxed) != FREE
+    }
+}
+
+impl Timed for Futex {
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    fn lock_deadline(&self, deadline: Deadline) -> Result<(), TimedOut> {
+        if self.try_lock() { Ok(()) } else { self.wait(deadline) }
+    }
+}

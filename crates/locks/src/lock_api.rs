@@ -1,0 +1,64 @@
+//! Each lock as a raw mutex of the crate `lock_api`, with which its guards, its mutexes and those of others work.
+
+use crate::{Deadline, Futex, Mcs, Pause, RawLock, Tas, Ticket, Timed, Ttas, Turn};
+use lock_api::{GuardSend, RawMutex, RawMutexTimed};
+use std::time::{Duration, Instant};
+
+macro_rules! raw_mutex {
+    ($lock:ty $(, $parameter:ident: $bound:path)?) => {
+        // SAFETY: the contract of `RawLock`.
+        unsafe impl $(<$parameter: $bound>)? RawMutex for $lock {
+            #[allow(clippy::declare_interior_mutable_const, reason = "what lock_api asks for")]
+            const INIT: Self = Self::new();
+            type GuardMarker = GuardSend;
+
+            #[inline]
+            fn lock(&self) {
+                RawLock::lock(self);
+            }
+
+            #[inline]
+            fn try_lock(&self) -> bool {
+                RawLock::try_lock(self)
+            }
+
+            #[inline]
+            unsafe fn unlock(&self) {
+                // SAFETY: that of this function.
+                unsafe { RawLock::unlock(self) };
+            }
+
+            #[inline]
+            fn is_locked(&self) -> bool {
+                RawLock::is_locked(self)
+            }
+        }
+    };
+}
+
+macro_rules! raw_mutex_timed {
+    ($lock:ty $(, $parameter:ident: $bound:path)?) => {
+        // SAFETY: the contract of `Timed`.
+        unsafe impl $(<$parameter: $bound>)? RawMutexTimed for $lock {
+            type Duration = Duration;
+            type Instant = Instant;
+
+            fn try_lock_for(&self, timeout: Duration) -> bool {
+                self.lock_deadline(Deadline::after(timeout)).is_ok()
+            }
+
+            fn try_lock_until(&self, timeout: Instant) -> bool {
+                self.lock_deadline(timeout.into()).is_ok()
+            }
+        }
+    };
+}
+
+raw_mutex!(Tas);
+raw_mutex!(Futex);
+raw_mutex!(Ttas<P>, P: Pause);
+raw_mutex!(Ticket<P>, P: Pause);
+raw_mutex!(Mcs<W>, W: Turn);
+raw_mutex_timed!(Tas);
+raw_mutex_timed!(Futex);
+raw_mutex_timed!(Ttas<P>, P: Pause);

@@ -1,0 +1,181 @@
+//! A value behind a lock.
+
+use crate::{Deadline, Futex, RawLock, Timed, TimedOut};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use uncontended_atomic::UnsafeCell;
+
+/// A value that one thread at a time has access to; `L` says how the others wait.
+///
+/// ```
+/// use uncontended_locks::{Mutex, Ticket};
+/// let queue: Mutex<Vec<u32>, Ticket> = Mutex::new(vec![]);
+/// queue.lock().push(7);
+/// assert_eq!(queue.try_lock().unwrap().len(), 1);
+/// assert_eq!(queue.into_inner(), [7]);
+/// ```
+pub struct Mutex<T: ?Sized, L = Futex> {
+    raw: L,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the lock lets one thread at a time reach the value, which is sent from one to the next.
+unsafe impl<T: ?Sized + Send, L: Sync> Sync for Mutex<T, L> {}
+
+impl<T, L> Mutex<T, L> {
+    /// A value behind a given lock; `const`.
+    #[cfg(not(unc_model))]
+    pub const fn with(raw: L, value: T) -> Mutex<T, L> {
+        Mutex { raw, value: UnsafeCell::new(value) }
+    }
+
+    /// A value behind a given lock.
+    #[cfg(unc_model)]
+    pub fn with(raw: L, value: T) -> Mutex<T, L> {
+        Mutex { raw, value: UnsafeCell::new(value) }
+    }
+
+    /// The value.
+    pub fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}
+
+impl<T, L: RawLock> Mutex<T, L> {
+    /// A value behind a new lock.
+    pub fn new(value: T) -> Mutex<T, L> {
+        Mutex::with(L::default(), value)
+    }
+}
+
+impl<T: ?Sized, L: RawLock> Mutex<T, L> {
+    /// Waits until the lock is free, and takes it until the guard is dropped.
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn lock(&self) -> Guard<'_, T, L> {
+        self.raw.lock();
+        // SAFETY: it was taken just now.
+        unsafe { self.guard() }
+    }
+
+    /// Takes the lock if it is free.
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn try_lock(&self) -> Option<Guard<'_, T, L>> {
+        // SAFETY: it was taken just now.
+        self.raw.try_lock().then(|| unsafe { self.guard() })
+    }
+
+    /// Takes the lock, or gives up at `deadline`, never earlier.
+    ///
+    /// # Errors
+    /// The deadline passed.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn lock_deadline(&self, deadline: Deadline) -> Result<Guard<'_, T, L>, TimedOut>
+    where
+        L: Timed,
+    {
+        self.raw.lock_deadline(deadline)?;
+        // SAFETY: it was taken just now.
+        Ok(unsafe { self.guard() })
+    }
+
+    /// The value, which no other thread can reach.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
+    /// Whether some thread holds the lock; others may change that at once.
+    pub fn is_locked(&self) -> bool {
+        self.raw.is_locked()
+    }
+
+    /// # Safety
+    /// The caller holds the lock, and has no guard of it.
+    unsafe fn guard(&self) -> Guard<'_, T, L> {
+        Guard { mutex: self, _value: PhantomData }
+    }
+}
+
+impl<T: Default, L: RawLock> Default for Mutex<T, L> {
+    fn default() -> Mutex<T, L> {
+        Mutex::new(T::default())
+    }
+}
+
+impl<T, L: RawLock> From<T> for Mutex<T, L> {
+    fn from(value: T) -> Mutex<T, L> {
+        Mutex::new(value)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug, L: RawLock> fmt::Debug for Mutex<T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.try_lock() {
+            Some(guard) => f.debug_tuple("Mutex").field(&&*guard).finish(),
+            None => f.write_str("Mutex(<locked>)"),
+        }
+    }
+}
+
+/// Access to the value until it is dropped.
+#[must_use = "the lock is given back at once"]
+pub struct Guard<'m, T: ?Sized, L: RawLock = Futex> {
+    pub(crate) mutex: &'m Mutex<T, L>,
+    _value: PhantomData<&'m mut T>,
+}
+
+// SAFETY: a guard shares access to the value alone; the reference to the mutex makes no more of it.
+unsafe impl<T: ?Sized + Sync, L: RawLock> Sync for Guard<'_, T, L> {}
+
+impl<'m, T: ?Sized, L: RawLock> Guard<'m, T, L> {
+    /// Gives the lock back while `f` runs, and takes it again, also if `f` panics.
+    pub(crate) fn unlocked<R>(&mut self, f: impl FnOnce() -> R) -> R {
+        struct Again<'m, L: RawLock>(&'m L);
+        impl<L: RawLock> Drop for Again<'_, L> {
+            fn drop(&mut self) {
+                self.0.lock();
+            }
+        }
+        // SAFETY: this guard holds the lock, and takes it again before anyone can use it.
+        unsafe { self.mutex.raw.unlock() };
+        let _again = Again(&self.mutex.raw);
+        f()
+    }
+}
+
+impl<T: ?Sized, L: RawLock> Deref for Guard<'_, T, L> {
+    type Target = T;
+
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    fn deref(&self) -> &T {
+        // SAFETY: this guard holds the lock.
+        self.mutex.value.with(|value| unsafe { &*value })
+    }
+}
+
+impl<T: ?Sized, L: RawLock> DerefMut for Guard<'_, T, L> {
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: this guard holds the lock, and is borrowed mutably.
+        self.mutex.value.with_mut(|value| unsafe { &mut *value })
+    }
+}
+
+impl<T: ?Sized, L: RawLock> Drop for Guard<'_, T, L> {
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    fn drop(&mut self) {
+        // SAFETY: this guard holds the lock, and is gone.
+        unsafe { self.mutex.raw.unlock() };
+    }
+}
+
+impl<T: ?Sized + fmt::Debug, L: RawLock> fmt::Debug for Guard<'_, T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

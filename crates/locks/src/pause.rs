@@ -1,0 +1,74 @@
+//! What a waiter does between two looks at a lock that all waiters look at.
+
+use std::fmt;
+use uncontended_atomic::{spin_for_ns, yield_now};
+
+/// What to do between two looks. A new one for each wait.
+pub trait Pause: Default + Send + Sync + fmt::Debug + 'static {
+    /// Lets some time pass.
+    fn pause(&mut self);
+}
+
+/// How long a hint to the processor lasts here, about as long as a cache line takes from one CPU to another.
+const HINT_NS: u32 = 25;
+
+/// The processor's hint for wait loops, for about 25 ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hint;
+
+impl Pause for Hint {
+    #[inline]
+    fn pause(&mut self) {
+        spin_for_ns(HINT_NS);
+    }
+}
+
+/// Hints for twice as long as before, from 25 ns to 12.8 µs.
+///
+/// A waiter that has waited long looks seldom: the lock may stay idle for as long as the last pause.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Backoff {
+    doubled: u32,
+}
+
+impl Backoff {
+    const MOST_DOUBLED: u32 = 9;
+}
+
+impl Pause for Backoff {
+    #[inline]
+    fn pause(&mut self) {
+        spin_for_ns(HINT_NS << self.doubled);
+        self.doubled = (self.doubled + 1).min(Backoff::MOST_DOUBLED);
+    }
+}
+
+/// Sixteen hints, then a yield, over and over.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HintThenYield {
+    hints: u32,
+}
+
+impl Pause for HintThenYield {
+    #[inline]
+    fn pause(&mut self) {
+        if self.hints < 16 {
+            self.hints += 1;
+            spin_for_ns(HINT_NS);
+        } else {
+            self.hints = 0;
+            yield_now();
+        }
+    }
+}
+
+/// Yields the CPU to other threads each time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Yield;
+
+impl Pause for Yield {
+    #[inline]
+    fn pause(&mut self) {
+        yield_now();
+    }
+}

@@ -1,0 +1,163 @@
+//! Every lock with more threads than CPUs, whose holders lose their CPU: nothing is lost, and all come to an end.
+
+#![cfg(not(unc_model))]
+
+use std::time::{Duration, Instant};
+use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
+use uncontended_locks::*;
+
+/// Runs a test for each lock, and says for which.
+struct Each<F>(F);
+
+trait Test {
+    fn test<L: RawLock + 'static>(&self, name: &str);
+}
+
+impl<F: Test> Visit for Each<F> {
+    fn visit<L: RawLock + 'static>(&mut self, name: &'static str, _: Order, _: Waits) {
+        self.0.test::<L>(name);
+    }
+}
+
+struct Preempted;
+
+impl Test for Preempted {
+    fn test<L: RawLock + 'static>(&self, name: &str) {
+        const THREADS: u64 = 4;
+        const ROUNDS: u64 = 60;
+        let total = Mutex::<(u64, u64), L>::default();
+        let tried = AtomicU32::new(0);
+        std::thread::scope(|threads| {
+            for thread in 0..THREADS {
+                let (total, tried) = (&total, &tried);
+                threads.spawn(move || {
+                    for round in 0..ROUNDS {
+                        let mut both = total.lock();
+                        both.0 += 1;
+                        if (round + thread) % 16 == 0 {
+                            std::thread::sleep(Duration::from_micros(200)); // It loses its CPU.
+                        }
+                        both.1 += 1;
+                        drop(both);
+                        if let Some(both) = total.try_lock() {
+                            assert_eq!(both.0, both.1, "{name}");
+                            tried.fetch_add(1, Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(*total.lock(), (THREADS * ROUNDS, THREADS * ROUNDS), "{name}");
+        assert!(!total.is_locked(), "{name}");
+    }
+}
+
+#[test]
+fn holders_that_lose_their_cpu_lose_no_update() {
+    each(&mut Each(Preempted));
+}
+
+struct Conditions;
+
+impl Test for Conditions {
+    fn test<L: RawLock + 'static>(&self, name: &str) {
+        let (queue, changed) = (Mutex::<Vec<u32>, L>::default(), Condvar::new());
+        let sum: u32 = std::thread::scope(|threads| {
+            let workers: Vec<_> = (0..3)
+                .map(|_| {
+                    threads.spawn(|| {
+                        let mut sum = 0;
+                        loop {
+                            let mut queue = queue.lock();
+                            changed.wait_while(&mut queue, |queue| queue.is_empty());
+                            match queue.pop() {
+                                Some(0) | None => return sum,
+                                Some(value) => sum += value,
+                            }
+                        }
+                    })
+                })
+                .collect();
+            for value in (1..=200).rev().chain([0, 0, 0]) {
+                // What ends them comes out last: the queue is a stack.
+                queue.lock().insert(0, value);
+                changed.notify_one();
+            }
+            workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+        });
+        assert_eq!(sum, 200 * 201 / 2, "{name}");
+    }
+}
+
+#[test]
+fn a_condition_variable_works_with_every_lock() {
+    each(&mut Each(Conditions));
+}
+
+fn gives_up<L: Timed>() {
+    let mutex = Mutex::<(), L>::new(());
+    let guard = mutex.lock();
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            let begun = Instant::now();
+            let deadline = Deadline::after(Duration::from_millis(5));
+            assert!(mutex.lock_deadline(deadline).is_err());
+            assert!(begun.elapsed() >= Duration::from_millis(5));
+        });
+    });
+    drop(guard);
+    assert!(mutex.lock_deadline(Deadline::at_ns(0)).is_ok(), "a free one is taken, however late");
+}
+
+#[test]
+fn a_wait_ends_at_its_deadline_and_never_earlier() {
+    gives_up::<Tas>();
+    gives_up::<Ttas>();
+    gives_up::<Ttas<Backoff>>();
+    gives_up::<Ttas<HintThenYield>>();
+    gives_up::<Futex>();
+}
+
+#[test]
+fn a_panic_gives_the_lock_back() {
+    let mutex = Mutex::<u32, Mcs<Park>>::new(1);
+    let panics = || {
+        let mut number = mutex.lock();
+        *number = 2;
+        panic!("in the critical section");
+    };
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
+    assert_eq!(*mutex.lock(), 2);
+}
+
+#[test]
+fn a_guard_that_is_leaked_keeps_the_lock_and_nothing_else() {
+    let mutex = Mutex::<String, Futex>::new("kept".into());
+    std::mem::forget(mutex.lock());
+    assert!(mutex.try_lock().is_none() && mutex.is_locked());
+    assert_eq!(mutex.into_inner(), "kept");
+}
+
+#[test]
+fn small_locks_are_small() {
+    let sizes = [size_of::<Tas>(), size_of::<Ttas>(), size_of::<Futex>(), size_of::<Ticket>()];
+    assert_eq!(sizes, [1, 1, 4, 8]);
+    assert_eq!(size_of::<Mcs<SpinThenPark>>(), 16);
+}
+
+/// Guards and mutexes of `lock_api` work over each.
+#[test]
+fn each_is_a_raw_mutex_of_lock_api() {
+    static TOTAL: lock_api::Mutex<Mcs<SpinThenPark>, u64> = lock_api::Mutex::new(0);
+    std::thread::scope(|threads| {
+        (0..4).for_each(|_| {
+            threads.spawn(|| (0..1000).for_each(|_| *TOTAL.lock() += 1));
+        });
+    });
+    assert_eq!(*TOTAL.lock(), 4000);
+    let timed = lock_api::Mutex::<Futex, ()>::new(());
+    let guard = timed.lock();
+    assert!(timed.try_lock_for(Duration::from_millis(1)).is_none());
+    drop(guard);
+    assert!(timed.try_lock_until(Instant::now()).is_some());
+}

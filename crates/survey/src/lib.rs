@@ -1,0 +1,123 @@
+//! What contention costs on this machine: tables that others made on theirs, with intervals, in a minute.
+//!
+//! # Contract
+//! A [`Survey`] has topics, each of which states its question, measures by the engine of `bench` (interleaved blocks in
+//! random order, an A/A control, intervals that hold at all looks) until its intervals are narrow or its share of the
+//! time is spent, and says what it did not measure. Figures are of this machine and this hour: a warning says what puts
+//! them in doubt.
+//! # Evidence
+//! tests/ledger.rs: waits, idle times and hand-offs from a schedule made by hand; tests/planted.rs: locks with a
+//! bug are named.
+
+#![forbid(unsafe_code)]
+
+mod class;
+mod contention;
+mod counted;
+pub mod ledger;
+pub mod locks;
+mod machine;
+mod text;
+mod topic;
+
+pub use class::Class;
+pub use machine::{Cache, Machine};
+pub use text::{markdown, text};
+pub use topic::{HandOff, Row, Topic};
+
+use serde::Serialize;
+use std::time::Duration;
+
+/// The schema of the JSON.
+pub const SCHEMA: &str = "uncontended.survey/1";
+
+/// How to measure.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The time for all topics together.
+    pub budget: Duration,
+    /// Whether to measure every row, or those that most people look for.
+    pub full: bool,
+    /// The seed of the order of blocks.
+    pub seed: u64,
+    /// No progress on standard error.
+    pub quiet: bool,
+    /// The work of a holder and of a thread between two acquisitions, in cache lines that it changes.
+    pub work: locks::Work,
+    /// The most threads of a row; none: twice as many as CPUs.
+    pub threads: Option<usize>,
+    /// Whether to end, asked between blocks: the topics that were measured are kept.
+    pub is_over: fn() -> bool,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan {
+            budget: Duration::from_secs(60),
+            full: false,
+            seed: 1,
+            quiet: false,
+            work: locks::Work::default(),
+            threads: None,
+            is_over: || false,
+        }
+    }
+}
+
+/// A part of the survey.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Its name.
+    pub name: &'static str,
+    /// The question that it answers.
+    pub question: &'static str,
+    measure: fn(&Plan) -> Topic,
+    /// Its part of the time, relative to the others.
+    weight: u32,
+}
+
+/// Every topic, in the order of the report.
+pub const PARTS: [Part; 3] = [
+    Part { name: "machine", question: machine::QUESTION, measure: machine::measure, weight: 0 },
+    Part {
+        name: "contention",
+        question: contention::QUESTION,
+        measure: contention::measure,
+        weight: 1,
+    },
+    Part { name: "locks", question: locks::QUESTION, measure: locks::measure, weight: 3 },
+];
+
+/// What was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Survey {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The machine.
+    pub machine: Machine,
+    /// The topics.
+    pub topics: Vec<Topic>,
+}
+
+impl Survey {
+    /// Whether some row has no interval that excludes or includes anything yet.
+    #[must_use]
+    pub fn is_undecided(&self) -> bool {
+        self.topics.iter().any(Topic::is_undecided)
+    }
+}
+
+/// Measures these parts, one after the other.
+#[must_use]
+pub fn measure(parts: &[Part], plan: &Plan) -> Survey {
+    let machine = Machine::read();
+    let weights: u32 = parts.iter().map(|part| part.weight).sum();
+    let topics = parts.iter().map(|part| {
+        if (plan.is_over)() {
+            return Topic::left_out(part.name, part.question, "interrupted");
+        }
+        let share = f64::from(part.weight) / f64::from(weights.max(1));
+        (part.measure)(&Plan { budget: plan.budget.mul_f64(share), ..plan.clone() })
+    });
+    Survey { schema: SCHEMA, topics: topics.collect(), machine }
+}

@@ -1,0 +1,328 @@
+//! How long threads wait for a lock, and how long it stands idle: each lock of the library, beside std's mutex.
+//!
+//! # Sources
+//! Document 003: longest waits and longest idle times of mutexes and spinlocks, under several schedulers.
+
+use crate::counted::Worst;
+use crate::ledger::{Ledger, Span};
+use crate::{Class, Plan, Topic};
+use std::sync::OnceLock;
+use std::time::Duration;
+use uncontended_atomic::CachePadded;
+use uncontended_bench::{Bench, Block, Options, Place};
+use uncontended_locks::{Mutex, Order, RawLock, Visit, Waits, each};
+use uncontended_sys::clock::monotonic_ns;
+
+pub(crate) const QUESTION: &str =
+    "how long do threads wait for a lock, and how long does it stand idle while some want it";
+/// What the locks are compared with.
+const BASELINE: &str = "std";
+/// How long threads acquire a lock in a block, and how often each at most.
+const BLOCK_NS: u64 = 10_000_000;
+const MOST_NOTES: usize = 1 << 18;
+/// A block that takes longer hangs.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The work of a thread, in cache lines that it changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// With the lock; all threads change the same.
+    pub inside: usize,
+    /// Between two acquisitions; each thread changes its own.
+    pub outside: usize,
+}
+
+impl Default for Work {
+    fn default() -> Work {
+        Work { inside: 1, outside: 8 }
+    }
+}
+
+/// What the lock guards.
+#[derive(Debug, Default)]
+pub struct Inside {
+    lines: Vec<CachePadded<u64>>,
+    /// How often it was changed: the number of acquisitions, if the lock is one.
+    changes: u64,
+}
+
+impl Inside {
+    fn new(work: Work) -> Inside {
+        Inside { lines: vec![CachePadded::new(0); work.inside], changes: 0 }
+    }
+
+    fn change(&mut self) {
+        self.changes += 1;
+        self.lines.iter_mut().for_each(|line| **line += 1);
+    }
+}
+
+/// A lock around [`Inside`].
+pub trait Guarding: Sync {
+    /// A free lock around `inside`.
+    fn around(inside: Inside) -> Self;
+    /// Runs `f` with the lock.
+    fn with<R>(&self, f: impl FnOnce(&mut Inside) -> R) -> R;
+}
+
+impl<L: RawLock> Guarding for Mutex<Inside, L> {
+    fn around(inside: Inside) -> Self {
+        Mutex::new(inside)
+    }
+
+    #[inline(always)]
+    fn with<R>(&self, f: impl FnOnce(&mut Inside) -> R) -> R {
+        f(&mut self.lock())
+    }
+}
+
+impl Guarding for std::sync::Mutex<Inside> {
+    fn around(inside: Inside) -> Self {
+        std::sync::Mutex::new(inside)
+    }
+
+    #[inline(always)]
+    fn with<R>(&self, f: impl FnOnce(&mut Inside) -> R) -> R {
+        f(&mut self.lock().expect("no holder panics"))
+    }
+}
+
+/// Every lock by its name, and what it does.
+#[must_use]
+pub fn list() -> Vec<(&'static str, String)> {
+    struct List(Vec<(&'static str, String)>);
+    impl Visit for List {
+        fn visit<L: RawLock + 'static>(&mut self, name: &'static str, order: Order, waits: Waits) {
+            let order = match order {
+                Order::Barging => "who comes first takes it",
+                Order::Arrival => "in order of arrival",
+            };
+            let waits = match waits {
+                Waits::Spins => "waiters spin",
+                Waits::Yields => "waiters spin, then yield",
+                Waits::Parks => "waiters sleep",
+            };
+            self.0.push((name, format!("{order}; {waits}")));
+        }
+    }
+    let mut list = List(vec![(BASELINE, "std's mutex, with which they are compared".to_owned())]);
+    each(&mut list);
+    list.0
+}
+
+/// The threads of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Crew {
+    threads: usize,
+    class: Class,
+}
+
+impl Crew {
+    fn name(self) -> String {
+        let threads = if self.threads == 1 { "thread" } else { "threads" };
+        format!("{} {threads}, {}", self.threads, self.class)
+    }
+}
+
+/// Measures every lock.
+pub(crate) fn measure(plan: &Plan) -> Topic {
+    let cpus = uncontended_bench::Cpu::allowed().map_or(1, |cpus| cpus.len());
+    let (crews, mut not_measured) = crews(plan, cpus);
+    let mut bench = Bench::new("locks", QUESTION).places([Place::Free]).per("acquisition");
+    bench = bench.limit(LIMIT).baseline(BASELINE);
+    let mut rows = Rows {
+        bench: Some(bench),
+        crew: crews[0],
+        cpus,
+        plan,
+        worst: Vec::new(),
+        left_out: Vec::new(),
+    };
+    for &crew in &crews {
+        rows.crew = crew;
+        rows.bench = rows.bench.take().map(|bench| bench.case(crew.name()));
+        rows.add::<std::sync::Mutex<Inside>>(BASELINE);
+        each(&mut rows);
+    }
+    not_measured.append(&mut rows.left_out);
+    let bench = rows.bench.take().expect("it is put back after each row");
+    let options = Options {
+        seconds: plan.budget.as_secs_f64(),
+        quiet: plan.quiet,
+        seed: plan.seed,
+        ..Options::default()
+    };
+    let report = bench.until(plan.is_over).run(&options);
+    let crew_of = |case: &str, _: &str| {
+        let crew = crews.iter().find(|crew| crew.name() == case).copied();
+        crew.map_or((1, Class::Other), |crew| (crew.threads, crew.class))
+    };
+    let mut topic = Topic::of(("locks", QUESTION), &report, crew_of);
+    for row in &mut topic.rows {
+        let key = (row.name.as_str(), row.threads, row.class);
+        let found =
+            rows.worst.iter().find(|(name, crew, _)| (*name, crew.threads, crew.class) == key);
+        if let Some((_, _, worst)) = found {
+            let (waits, idles, overtaken) = worst.read();
+            (row.worst_wait_ns, row.worst_idle_ns) = (Some(waits), Some(idles));
+            row.overtaken = Some(overtaken);
+        }
+    }
+    not_measured.push("how much unrelated work the spinners slow on other CPUs".to_owned());
+    topic.not_measured.extend(not_measured);
+    topic.notes.push(format!(
+        "an acquisition includes three readings of the clock and the work: {} changed with the lock, {} without",
+        lines(plan.work.inside),
+        lines(plan.work.outside)
+    ));
+    topic
+}
+
+fn lines(count: usize) -> String {
+    if count == 1 { "1 cache line".to_owned() } else { format!("{count} cache lines") }
+}
+
+/// The crews to measure, and what is left out and why.
+fn crews(plan: &Plan, cpus: usize) -> (Vec<Crew>, Vec<String>) {
+    let most = plan.threads.unwrap_or(2 * cpus);
+    let mut counts: Vec<usize> = [1, cpus, 2 * cpus].into_iter().filter(|&n| n <= most).collect();
+    counts.dedup();
+    let mut left_out = Vec::new();
+    if cpus == 1 {
+        left_out.push("two threads at once: only one CPU is allowed".to_owned());
+    }
+    let classes = if plan.full { &Class::ALL[..] } else { &Class::ALL[..1] };
+    if !plan.full {
+        left_out.push("scheduling classes other than OTHER: --full measures them".to_owned());
+    }
+    let permitted = |class: &&Class| match class.refusal() {
+        None => true,
+        Some(why) => {
+            left_out.push(format!("scheduling class {class}: {why}"));
+            false
+        }
+    };
+    let classes: Vec<Class> = classes.iter().filter(permitted).copied().collect();
+    let of_class = |&class: &Class| {
+        counts.iter().map(move |&threads| Crew { threads, class }).collect::<Vec<_>>()
+    };
+    (classes.iter().flat_map(of_class).collect(), left_out)
+}
+
+/// Adds a row to a benchmark for each lock.
+struct Rows<'p> {
+    bench: Option<Bench>,
+    crew: Crew,
+    cpus: usize,
+    plan: &'p Plan,
+    worst: Vec<(&'static str, Crew, Worst)>,
+    left_out: Vec<String>,
+}
+
+impl Rows<'_> {
+    fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str) {
+        let worst = Worst::default();
+        self.worst.push((name, self.crew, worst.clone()));
+        let (crew, work) = (self.crew, self.plan.work);
+        let bench = self.bench.take().expect("it is put back after each row");
+        self.bench = Some(bench.subject(name, move |block| run::<G>(block, crew, work, &worst)));
+    }
+}
+
+impl Visit for Rows<'_> {
+    fn visit<L: RawLock + 'static>(&mut self, name: &'static str, _: Order, waits: Waits) {
+        // Real-time threads that spin would keep the holder off its CPU for ever.
+        let locks_up = self.crew.class.is_real_time() && self.crew.threads > self.cpus;
+        if locks_up && waits != Waits::Parks {
+            self.left_out.push(format!(
+                "{name} by {}: its spinners could lock up the machine",
+                self.crew.name()
+            ));
+            return;
+        }
+        self.add::<Mutex<Inside, L>>(name);
+    }
+}
+
+/// A lock as a subject of a benchmark.
+#[derive(Debug)]
+pub struct Subject {
+    run: fn(&mut Subject, &mut Block),
+    crew: Crew,
+    work: Work,
+    worst: Worst,
+    /// What each thread noted; kept for its memory.
+    notes: Vec<Vec<Span>>,
+}
+
+impl Subject {
+    /// A lock of this type, wanted by so many ordinary threads.
+    #[must_use]
+    pub fn of<L: RawLock + 'static>(threads: usize, work: Work) -> Subject {
+        let crew = Crew { threads, class: Class::Other };
+        Subject::new::<Mutex<Inside, L>>(crew, work, Worst::default())
+    }
+
+    fn new<G: Guarding + Send>(crew: Crew, work: Work, worst: Worst) -> Subject {
+        Subject { run: run::<G>, crew, work, worst, notes: vec![Vec::new(); crew.threads] }
+    }
+
+    /// Runs a block.
+    pub fn run(&mut self, block: &mut Block) {
+        (self.run)(self, block);
+    }
+}
+
+/// A block: for [`BLOCK_NS`], every thread acquires the lock as often as it can. A block by count would never end where
+/// each hand-off takes a time slice.
+fn run<G: Guarding + Send>(subject: &mut Subject, block: &mut Block) {
+    let lock = CachePadded::new(G::around(Inside::new(subject.work)));
+    let (work, class, end) = (subject.work, subject.crew.class, OnceLock::new());
+    let threads = subject.notes.iter_mut().map(|notes| {
+        let (lock, end) = (&*lock, &end);
+        notes.clear();
+        notes.reserve_exact(MOST_NOTES);
+        Box::new(move || {
+            // It was tried before.
+            let _ = class.enter();
+            acquire(lock, *end.get_or_init(|| monotonic_ns() + BLOCK_NS), work, notes);
+        }) as Box<dyn FnOnce() + Send>
+    });
+    block.team(|| {}, threads.collect());
+    let ledger = Ledger::of(&subject.notes);
+    check(&ledger, lock.with(|inside| inside.changes));
+    subject.worst.add(ledger.longest_wait_ns, ledger.longest_idle_ns, ledger.overtaken);
+    let mean = |ns: u64| ns as f64 / ledger.acquisitions.max(1) as f64;
+    block.counts(ledger.span_ns, ledger.acquisitions);
+    block.figure("wait_ns", mean(ledger.wait_ns));
+    block.figure("idle_ns", mean(ledger.idle_ns));
+    block.latencies_ns(ledger.hand_offs_ns.iter().copied());
+}
+
+fn acquire(lock: &impl Guarding, end: u64, work: Work, notes: &mut Vec<Span>) {
+    let mut own = vec![CachePadded::new(0_u64); work.outside];
+    loop {
+        let called = monotonic_ns();
+        let (acquired, released) = lock.with(|inside| {
+            let acquired = monotonic_ns();
+            inside.change();
+            (acquired, monotonic_ns())
+        });
+        notes.push(Span { called, acquired, released });
+        own.iter_mut().for_each(|line| **line = std::hint::black_box(**line + 1));
+        if released >= end || notes.len() == MOST_NOTES {
+            return;
+        }
+    }
+}
+
+/// What a lock has to do, whatever it costs.
+///
+/// # Panics
+/// Panics if it did not: the row says so.
+fn check(ledger: &Ledger, changes: u64) {
+    if let Some((from, until)) = ledger.both {
+        panic!("two threads had the lock at once, for {} ns: this is no lock", until - from);
+    }
+    assert_eq!(changes, ledger.acquisitions, "changes were lost: this is no lock");
+}

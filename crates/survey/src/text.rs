@@ -1,0 +1,166 @@
+//! The survey for people: a table a topic.
+
+use crate::{Row, Survey, Topic};
+use std::fmt::Write as _;
+use uncontended_figures::table::{Column, Paint, Table};
+use uncontended_figures::text::{several, wrap};
+use uncontended_figures::{duration, duration_f, ratio};
+
+/// The survey as text, for a terminal of so many columns.
+#[must_use]
+pub fn text(survey: &Survey, columns: usize, paint: Paint) -> String {
+    let mut out = String::new();
+    for topic in &survey.topics {
+        let _ = writeln!(out, "{}: {}?", paint.bold(topic.topic), topic.question);
+        if topic.topic == "machine" {
+            for (name, fact) in survey.machine.lines() {
+                out.push_str(&wrap(&fact, &format!("  {name:<14}"), columns));
+            }
+        } else {
+            for part in parts(topic) {
+                if let Some(heading) = heading(topic, &part) {
+                    let _ = writeln!(out, "\n{heading}");
+                }
+                out.push_str(&table(topic, &part).text(columns, paint));
+                let longest = longest(&part).map(|table| table.text(columns, paint));
+                out.extend(longest.filter(|_| topic.topic == "locks"));
+            }
+        }
+        remarks(&mut out, topic, columns);
+        out.push('\n');
+    }
+    out
+}
+
+/// The survey as Markdown.
+#[must_use]
+pub fn markdown(survey: &Survey) -> String {
+    let mut out = String::new();
+    for topic in &survey.topics {
+        let _ = writeln!(out, "## {}: {}?\n", topic.topic, topic.question);
+        if topic.topic == "machine" {
+            for (name, fact) in survey.machine.lines() {
+                let _ = writeln!(out, "- {name}: {fact}");
+            }
+        } else {
+            for part in parts(topic) {
+                if let Some(heading) = heading(topic, &part) {
+                    let _ = writeln!(out, "{heading}:\n");
+                }
+                let _ = writeln!(out, "{}", table(topic, &part).markdown());
+                let longest = longest(&part).map(|table| table.markdown() + "\n");
+                out.extend(longest.filter(|_| topic.topic == "locks"));
+            }
+        }
+        remarks(&mut out, topic, usize::MAX);
+        out.push('\n');
+    }
+    out
+}
+
+/// The rows of a topic by number of threads and class, if it compares within them.
+fn parts(topic: &Topic) -> Vec<Vec<&Row>> {
+    if topic.topic != "locks" {
+        return vec![topic.rows.iter().collect()];
+    }
+    let mut parts: Vec<Vec<&Row>> = Vec::new();
+    for row in &topic.rows {
+        let is_same =
+            |part: &&mut Vec<&Row>| (part[0].threads, part[0].class) == (row.threads, row.class);
+        match parts.last_mut().filter(is_same) {
+            Some(part) => part.push(row),
+            None => parts.push(vec![row]),
+        }
+    }
+    parts
+}
+
+/// The heading of a part: what its rows have in common.
+fn heading(topic: &Topic, rows: &[&Row]) -> Option<String> {
+    let row = rows.first().filter(|_| topic.topic == "locks")?;
+    Some(format!("{}, {}", several(row.threads as u64, "thread", "threads"), row.class))
+}
+
+fn table(topic: &Topic, rows: &[&Row]) -> Table {
+    let is_locks = topic.topic == "locks";
+    let mut columns = vec![Column::word(if is_locks { "lock" } else { "way" })];
+    if !is_locks {
+        columns.push(Column::figure("threads"));
+    }
+    columns.extend([Column::figure("each"), Column::figure("ratio")]);
+    let waits = is_locks && rows.iter().any(|row| row.threads > 1);
+    if waits {
+        columns.extend([
+            Column::figure("wait").goes(1),
+            Column::figure("idle").goes(2),
+            Column::figure("hand-off").goes(3),
+            Column::figure("p99").goes(4),
+            Column::figure("overtaken").goes(5),
+        ]);
+    }
+    let mut table = Table::new(columns);
+    for row in rows {
+        table.row(cells(row, is_locks, waits));
+    }
+    table
+}
+
+/// The four longest waits and idle times, as document 003 shows them.
+fn longest(rows: &[&Row]) -> Option<Table> {
+    let columns = ["lock", "longest waits", "longest idle times"];
+    let mut table = Table::new(columns.map(Column::word).to_vec());
+    let of = |values: [u64; 4]| values.map(duration).join(", ");
+    for row in rows.iter().filter(|row| row.threads > 1) {
+        let (Some(waits), Some(idles)) = (row.worst_wait_ns, row.worst_idle_ns) else { continue };
+        table.row([row.name.clone(), of(waits), of(idles)]);
+    }
+    rows.iter().any(|row| row.threads > 1).then_some(table)
+}
+
+fn cells(row: &Row, is_locks: bool, waits: bool) -> Vec<String> {
+    let ns = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), duration_f);
+    let whole = |value: Option<u64>| value.map_or_else(|| "–".to_owned(), duration);
+    let mut cells = vec![row.name.clone()];
+    if !is_locks {
+        cells.push(row.threads.to_string());
+    }
+    if let Some(why) = &row.failed {
+        cells.extend([format!("failed: {why}"), String::new()]);
+        return cells;
+    }
+    let shown = match (row.role, row.ratio) {
+        ("baseline", _) => "1".to_owned(),
+        (_, None) => "–".to_owned(),
+        (_, estimate) => ratio(estimate, row.low.unwrap_or(0.0), row.high.unwrap_or(f64::INFINITY)),
+    };
+    cells.extend([ns(row.ns), shown]);
+    if waits {
+        cells.extend([
+            ns(row.wait_ns),
+            ns(row.idle_ns),
+            whole(row.hand_off_ns.map(|hand_off| hand_off.p50)),
+            whole(row.hand_off_ns.map(|hand_off| hand_off.p99)),
+            row.overtaken.map_or_else(|| "–".to_owned(), |times| times.to_string()),
+        ]);
+    }
+    cells
+}
+
+fn remarks(out: &mut String, topic: &Topic, columns: usize) {
+    if let Some(baseline) = &topic.baseline {
+        let _ = writeln!(
+            out,
+            "Ratios are to {baseline}, within a round; their intervals hold at all looks together."
+        );
+    }
+    let kinds = [
+        ("note", &topic.notes),
+        ("warning", &topic.warnings),
+        ("not measured", &topic.not_measured),
+    ];
+    for (kind, remarks) in kinds {
+        for remark in remarks {
+            out.push_str(&wrap(remark, &format!("{kind}: "), columns));
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! A topic's answer as plain data, from which the table and the JSON are made.
+
+use crate::Class;
+use serde::Serialize;
+use uncontended_bench::{Measurement, Report, Role, Stopped, Table};
+
+/// A topic's answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Topic {
+    /// Its name.
+    pub topic: &'static str,
+    /// Its question.
+    pub question: &'static str,
+    /// Why it ended: `narrow` intervals, `time`, `rounds`, or `nothing-to-compare`; `read` if nothing was measured.
+    pub stopped_by: &'static str,
+    /// What the ratios are relative to.
+    pub baseline: Option<String>,
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// What was not measured, with the reason.
+    pub not_measured: Vec<String>,
+    /// What puts the figures in doubt, each with its remedy.
+    pub warnings: Vec<String>,
+    /// What to know when reading the figures.
+    pub notes: Vec<String>,
+}
+
+/// A row of a topic.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Row {
+    /// What was measured.
+    pub name: String,
+    /// By how many threads.
+    pub threads: usize,
+    /// Their scheduling class.
+    pub class: Class,
+    /// Whether the others are compared with it, or it is the baseline once more.
+    pub role: &'static str,
+    /// Time per operation: the median over blocks.
+    pub ns: Option<f64>,
+    /// The ratio to the baseline, and its interval, which holds at all looks.
+    pub ratio: Option<f64>,
+    /// The interval's lower end.
+    pub low: Option<f64>,
+    /// Its upper end; none if it has no bound yet.
+    pub high: Option<f64>,
+    /// CPU time of all threads per operation.
+    pub cpu_ns: Option<f64>,
+    /// The mean time from a call to the acquisition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_ns: Option<f64>,
+    /// The mean time per operation during which the lock was free and some thread wanted it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_ns: Option<f64>,
+    /// From a release to the acquisition by a thread that had waited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hand_off_ns: Option<HandOff>,
+    /// The longest waits of the four blocks with the longest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worst_wait_ns: Option<[u64; 4]>,
+    /// The longest idle times of the four blocks with the longest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worst_idle_ns: Option<[u64; 4]>,
+    /// How often a waiter was overtaken at most, by threads that came later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overtaken: Option<u64>,
+    /// How many blocks and operations the longest times are of.
+    pub blocks: u64,
+    /// Operations of all blocks.
+    pub operations: u64,
+    /// Why it has no figures, or should have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+}
+
+/// Percentiles of hand-offs in nanoseconds.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+pub struct HandOff {
+    /// The median.
+    pub p50: u64,
+    /// The 99th percentile.
+    pub p99: u64,
+    /// The 99.9th percentile.
+    pub p999: u64,
+}
+
+impl Topic {
+    /// A topic without rows, for the reason given.
+    pub(crate) fn left_out(topic: &'static str, question: &'static str, why: &str) -> Topic {
+        Topic {
+            topic,
+            question,
+            stopped_by: "nothing-to-compare",
+            baseline: None,
+            rows: Vec::new(),
+            not_measured: vec![format!("everything: {why}")],
+            warnings: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// From a benchmark; `describe` says how many threads, of which class, a row of a case has.
+    pub(crate) fn of(
+        (topic, question): (&'static str, &'static str),
+        report: &Report,
+        describe: impl Fn(&str, &str) -> (usize, Class),
+    ) -> Topic {
+        let mut all = Topic::left_out(topic, question, "");
+        (all.not_measured, all.warnings) = (Vec::new(), report.warnings.clone());
+        all.stopped_by = stopped(report).key();
+        for Table { case, outcome, .. } in &report.tables {
+            match outcome {
+                Ok(measured) => all.add(case, measured, &describe),
+                Err(why) => all.not_measured.push(format!("{case}: {why}")),
+            }
+        }
+        all.warnings.dedup();
+        all
+    }
+
+    fn add(
+        &mut self,
+        case: &str,
+        measured: &Measurement,
+        describe: &impl Fn(&str, &str) -> (usize, Class),
+    ) {
+        for row in &measured.rows {
+            let (threads, class) = describe(case, &row.name);
+            if row.role == Role::Baseline {
+                self.baseline.get_or_insert_with(|| row.name.clone());
+            }
+            let end = |value: f64| value.is_finite().then_some(value);
+            let figure = |name| row.figures.iter().find(|(own, _)| *own == name).map(|(_, v)| *v);
+            self.rows.push(Row {
+                name: row.name.clone(),
+                threads,
+                class,
+                role: row.role.key(),
+                ns: row.ns_per_operation,
+                ratio: row.ratio.map(|ratio| ratio.median),
+                low: row.ratio.and_then(|ratio| end(ratio.low)),
+                high: row.ratio.and_then(|ratio| end(ratio.high)),
+                cpu_ns: row.cpu_ns_per_operation,
+                wait_ns: figure("wait_ns"),
+                idle_ns: figure("idle_ns"),
+                hand_off_ns: row.latency_ns.map(|latency| HandOff {
+                    p50: latency.p50,
+                    p99: latency.p99,
+                    p999: latency.p999,
+                }),
+                blocks: row.blocks,
+                operations: row.operations,
+                failed: row.failed.clone(),
+                ..Row::default()
+            });
+        }
+        let named = |warning: &String| match case {
+            "" => warning.clone(),
+            case => format!("{case}: {warning}"),
+        };
+        self.warnings.extend(measured.warnings.iter().map(named));
+    }
+
+    /// Whether some row has no bounded interval.
+    #[must_use]
+    pub fn is_undecided(&self) -> bool {
+        let open = |row: &Row| row.ratio.is_some() && row.high.is_none() && row.failed.is_none();
+        self.rows.iter().any(open)
+    }
+}
+
+/// Why the last table ended that ended by its time, else any.
+fn stopped(report: &Report) -> Stopped {
+    let ends = report.tables.iter().filter_map(|table| table.outcome.as_ref().ok());
+    let ends: Vec<Stopped> = ends.map(|measured| measured.stopped).collect();
+    let by_time = ends.iter().find(|&&end| end == Stopped::Time);
+    by_time.or(ends.first()).copied().unwrap_or(Stopped::Nothing)
+}
