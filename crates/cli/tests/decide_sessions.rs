@@ -173,6 +173,30 @@ fn a_control_takes_the_machine_out() {
         .assert_refused("different controls");
 }
 
+/// A log is as trusted as a script: what runs because of it is said before it runs, with nothing hidden.
+#[test]
+fn a_control_is_said_before_it_runs() {
+    let folder = Folder::new();
+    let base = folder.file("base");
+    let control = "echo ran >&2; echo 3";
+    record(&base, &["--runs", "30", "--control", control], "echo 5").assert_status(0);
+    let against = |flags: &[&str]| {
+        let flags = [&["--baseline", base.as_str(), "--show-output"], flags].concat();
+        compare(&flags, &["echo 5"]).err
+    };
+    let notice = format!("Running the control in {base}: echo ran >&2; echo 3");
+    let said = against(&[]);
+    assert_eq!(said.lines().next(), Some(notice.as_str()), "{said}");
+    assert!(said.lines().any(|line| line == "ran"), "{said}");
+    assert_eq!(against(&["--trust-sessions"]), "", "it does not run");
+    assert_eq!(compare(&["--baseline", &base, "--candidate", &base], &[]).err.find(&notice), None);
+    let odd = std::fs::read_to_string(&base).unwrap();
+    let odd = odd.replace("echo 3\"", "echo 3 \\u001b[8m # \\n\"");
+    std::fs::write(&base, odd).unwrap();
+    let said = against(&[]);
+    assert_eq!(said.lines().next(), Some(format!(r"{notice} \u{{1b}}[8m # \n").as_str()), "{said}");
+}
+
 #[test]
 fn what_cannot_be_compared_is_refused() {
     let folder = Folder::new();

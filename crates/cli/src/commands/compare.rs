@@ -52,7 +52,8 @@ pub(crate) struct Flags {
         value_name = "K", default_value_t = 1, value_parser = whole::<u64>(1..=1000))]
     block: u64,
     /// The number of the command to compare the others with [default: 1], or the log of runs that `unc record` kept:
-    /// then the control in it shows what the machine did between the sessions, and without one the answer is undecided
+    /// then the control in it, which is run again (a log is as trusted as a script), shows what the machine did between
+    /// the sessions, and without one the answer is undecided
     #[arg(long, alias = "stored-baseline", allow_hyphen_values = true, value_name = "N|LOG", value_parser = Baseline::parse)]
     baseline: Option<Baseline>,
     /// Compare the runs of this log, instead of a command that runs now

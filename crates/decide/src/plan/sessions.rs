@@ -17,7 +17,7 @@ use std::fs::{self, File};
 use std::io::BufReader;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use uncontended_figures::text::several;
+use uncontended_figures::text::{escaped, several};
 use uncontended_figures::{Dimension, whole};
 use uncontended_stats::Rng;
 
@@ -274,15 +274,19 @@ impl ComparePlan {
         let setting = limits.setting(seed(self.seed), None, warnings, told.keep_runs);
         let rng = Rng::new(setting.seed);
         let has_control = control.is_some();
-        let commands = vec![None, Some(prepared), None, control];
         let mut session = Session::open(Question::Compare(compare), setting, told.progress)?;
         let count = if has_control { 2 } else { 1 };
         session.progress.say(&order(count, 1, &limits.sentence(limits.max_runs)));
+        if let Some(control) = &control {
+            let (name, line) = (escaped(&baseline.name()), escaped(&control.line));
+            session.progress.insist(&format!("Running the control in {name}: {line}"));
+        }
         for run in
             baseline.numbered(THEN).filter(|run| has_control || run.arm == sessions::BASELINE)
         {
             session.push(run)?;
         }
+        let commands = vec![None, Some(prepared), None, control];
         let blocks = Blocks::of_one(session, runner, around, commands, rng);
         let blocks = Blocks { ignore_failure: self.ignore_failure, ..blocks };
         alone(blocks.run(Budget { warmup: self.runs.warmup, most, time: limits.max_time }))
