@@ -262,6 +262,57 @@ fn the_machines_are_compared() {
     assert!(said.out.lines().any(|said| said == line), "{}", said.out);
 }
 
+/// What the flags set is kept, and a difference is said as one of the machine is.
+#[test]
+fn the_settings_are_compared() {
+    let folder = Folder::new();
+    let (base, other, dir) = (folder.file("base"), folder.file("other"), folder.file(""));
+    let kept = |log: &str| lines(log)[0]["head"]["circumstances"].clone();
+    let own = ["--runs", "30", "--env", "N=5", "--dir", &dir, "--input", "/dev/null", "-w", "1"];
+    let around = ["--prepare", "true", "--shell", "/bin/sh", "--force"];
+    record(&base, &[&own[..], &around].concat(), "echo $N").assert_status(0);
+    let expected = serde_json::json!({"env": {"N": "5"}, "dir": dir, "input": "/dev/null", "shell": "/bin/sh", "prepare": ["true"], "warmup": 1});
+    assert_eq!(kept(&base), expected);
+    let warned = |said: &Said| -> Vec<String> {
+        let lines = said.out.lines();
+        let lines =
+            lines.filter_map(|line| line.strip_prefix("warning: between the sessions, the "));
+        lines.filter(|line| line.starts_with("setting")).map(str::to_owned).collect()
+    };
+    let said = compare(
+        &[&["--baseline", &base, "--trust-sessions", "--env", "N=6"], &around[..4]].concat(),
+        &["echo $N"],
+    );
+    let found = [
+        "setting env N was '5', and then '6'".to_owned(),
+        format!("setting dir was '{dir}', and then not given"),
+        "setting input was '/dev/null', and then not given".to_owned(),
+        "setting warmup was '1', and then not given".to_owned(),
+    ];
+    assert_eq!(warned(&said), found, "{}", said.out);
+    // Two recordings; an older one, which knows none of it, differs in nothing.
+    record(&other, &["--runs", "30"], "echo 5").assert_status(0);
+    assert_eq!(kept(&other), serde_json::json!({}));
+    let logs = ["--baseline", &base, "--candidate", &other];
+    assert_eq!(warned(&compare(&logs, &[])).len(), 6);
+    let text = std::fs::read_to_string(&other).unwrap();
+    std::fs::write(&other, text.replace(",\"circumstances\":{}", "")).unwrap();
+    assert_eq!(kept(&other), Value::Null);
+    assert_eq!(warned(&compare(&logs, &[])), [""; 0]);
+    // The control has a command of its own before it.
+    let flags = ["--runs", "30", "--control", "echo 3", "--prepare", "true", "--prepare"];
+    record(&base, &[&flags[..], &["echo", "--force"]].concat(), "echo 5").assert_status(0);
+    let said = compare(&["--baseline", &base, "--prepare", "true"], &["echo 5"]);
+    assert_eq!(warned(&said), ["setting prepare was 'true | echo', and then 'true'"]);
+    let said =
+        compare(&["--baseline", &base, "--prepare", "true", "--trust-sessions"], &["echo 5"]);
+    assert_eq!(warned(&said), [""; 0]);
+    let page = folder.file("page.html");
+    unc(&["verdict", &base, "--html", &page]).assert_status(3);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("<dt>settings</dt><dd>prepare: true | echo</dd>"), "{page}");
+}
+
 /// The texts, from logs with fixed values.
 #[test]
 fn the_texts() {

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod around;
+pub mod circumstances;
 mod failure;
 pub mod fingerprint;
 pub mod guard;

@@ -103,6 +103,7 @@ pub fn verdict(trial: &dyn Trial, head: &Head, stop: Stop) -> Verdict {
         seed: head.seed.clone(),
         machine: head.machine.clone(),
         origin: head.origin.clone(),
+        circumstances: head.circumstances.clone(),
         log: None,
         runs: None,
     }

@@ -4,6 +4,7 @@
 //! Field names are the JSON contract of `docs/json.md`: within version 1, fields may be added, never renamed or
 //! removed.
 
+use crate::circumstances::Circumstances;
 use crate::fingerprint::Fingerprint;
 use crate::guard::TailFinding;
 use crate::origin::Origin;
@@ -350,6 +351,9 @@ pub struct Verdict {
     /// When and of what revision the runs were made, if they were kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+    /// The settings of the commands that were run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub circumstances: Option<Circumstances>,
     /// The raw log's path, if one was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,

@@ -1,6 +1,7 @@
 //! Randomly damaged logs: a verdict or an error, never a panic. The in-tree form of the fuzzer
 //! `fuzz/fuzz_targets/verdict_log.rs`.
 
+use uncontended_decide::circumstances::Circumstances;
 use uncontended_decide::fingerprint::Fingerprint;
 use uncontended_decide::guard::Guard;
 use uncontended_decide::question::{Bursts, Claim, Compare, Decider, Permute, Question, Slo};
@@ -80,6 +81,7 @@ fn text(hypothesis: &Question, rng: &mut Rng) -> Vec<u8> {
         warnings: Vec::new(),
         machine: rng.chance(0.5).then(Fingerprint::here),
         origin: None,
+        circumstances: rng.chance(0.5).then(Circumstances::default),
     };
     let commands = head
         .hypothesis

@@ -66,7 +66,15 @@ fn a_verdict_rests_on_the_first_of_the_worst() {
             }
         }
         let (schema, seed) = (SCHEMA.to_string(), "1".to_string());
-        let head = Head { schema, hypothesis, seed, warnings: vec![], machine: None, origin: None };
+        let head = Head {
+            schema,
+            hypothesis,
+            seed,
+            warnings: vec![],
+            machine: None,
+            origin: None,
+            circumstances: None,
+        };
         let finding = verdict(trial.as_ref(), &head, Stop::LogCut).finding;
         finding.pairs().unwrap().candidate.clone()
     };

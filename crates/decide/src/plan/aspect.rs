@@ -149,12 +149,13 @@ impl Limits {
     pub(super) fn sessions(
         &self,
         asked: Vec<(Compare, Vec<String>)>,
+        runs: &Runs,
         seed: u64,
         told: Told,
     ) -> Result<Vec<Session>, Failure> {
         let (mut sessions, mut progress) = (Vec::new(), told.progress);
         for (compare, warnings) in asked {
-            let setting = self.setting(seed, None, warnings, told.keep_runs);
+            let setting = self.setting(seed, None, warnings, told.keep_runs).of_commands(runs);
             let mut session = Session::open(Question::Compare(compare), setting, progress)?;
             progress = std::mem::replace(&mut session.progress, Box::new(Silent));
             sessions.push(session);

@@ -426,7 +426,7 @@ impl ComparePlan {
         }
         refuse_arguments(&commands, &launch)?;
         let seed = seed(self.seed);
-        let mut sessions = limits.sessions(asked, seed, told)?;
+        let mut sessions = limits.sessions(asked, &self.runs, seed, told)?;
         let sentence = order(lines.len(), self.block, &limits.sentence(limits.max_runs));
         sessions[0].progress.say(&sentence);
         let blocks = Blocks {

@@ -244,7 +244,7 @@ impl Limits {
         keep_runs: bool,
     ) -> Setting<'_> {
         let (most_time, log) = (self.max_time, self.log.as_deref());
-        Setting { seed, warnings, most_runs, most_time, log, keep_runs }
+        Setting { seed, warnings, most_runs, most_time, log, keep_runs, circumstances: None }
     }
 }
 

@@ -243,6 +243,7 @@ impl SloPlan {
             seed: NOTHING_RANDOM.to_string(),
             machine: None,
             origin: None,
+            circumstances: None,
             log: None,
             runs: Some(Vec::new()),
         })
@@ -290,8 +291,10 @@ impl SloPlan {
         let around = self.runs.around(&launch, 1)?;
         let runner = Runner::new(launch, metric, Some(threshold.dimension))?;
         catch_interrupts()?;
-        let setting =
-            limits.setting(NOTHING_RANDOM, self.limits.max_runs, warnings, told.keep_runs);
+        let most_runs = self.limits.max_runs;
+        let setting = limits
+            .setting(NOTHING_RANDOM, most_runs, warnings, told.keep_runs)
+            .of_commands(&self.runs);
         let mut session = Session::open(Question::Slo(slo), setting, told.progress)?;
         let budget = limits.sentence(limits.max_runs);
         session.progress.say(&format!("Command: {} ({budget})", command.line));
