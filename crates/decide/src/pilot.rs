@@ -1,8 +1,7 @@
 //! The pairs of an earlier trial, as a pilot for a plan.
 
 use crate::Failure;
-use crate::lines::Lines;
-use crate::plan::compare::pair;
+use crate::lines::{Lines, pair};
 use crate::question::Question;
 use crate::record;
 use std::fs::File;
@@ -35,7 +34,7 @@ pub fn costs(path: &Path) -> Result<Vec<f64>, Failure> {
     } else {
         let form = "two values per line: baseline, candidate";
         let lines = Lines::of(path.display().to_string(), Box::new(file), form);
-        lines.read_all(|line| pair(line).map(|[a, b]| b / a))?
+        lines.read_all(|line| pair(line).map(|([a, b], _)| b / a))?
     };
     match costs.iter().find(|cost| !(**cost > 0.0 && cost.is_finite())) {
         Some(odd) => Err(unusable(format!("a pair has the ratio {odd}"))),

@@ -4,7 +4,7 @@ use super::{Files, Keys, Limits, Plan, Runs, Told};
 use crate::lines::{Lines, unless_several};
 use crate::measure::{self, Budget};
 use crate::question::{Bound, Bursts, Decider, Question, Side, Slo};
-use crate::record::Stop;
+use crate::record::{Run, Stop};
 use crate::runner::{Prepared, Runner};
 use crate::session::Session;
 use crate::verdict::{Holds, OfRate, SCHEMA, Verdict};
@@ -263,7 +263,7 @@ impl SloPlan {
         let session = Session::open(Question::Slo(slo), setting, told.progress)?;
         lines.to_the_end().judge(session, |line| {
             let value = Quantity::parse_for_threshold(line, threshold);
-            Ok([(0, value.map_err(|cause| unless_several(line, cause))?)])
+            Ok([Run::of(0, value.map_err(|cause| unless_several(line, cause))?)])
         })
     }
 
