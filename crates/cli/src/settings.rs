@@ -9,7 +9,7 @@ use uncontended_decide::{Failure, Verdict};
 use uncontended_figures::progress::{Line, State};
 
 /// Names in the texts of `decide`, and what `unc` says instead.
-const FLAGS: [(&str, &str); 45] = [
+const FLAGS: [(&str, &str); 46] = [
     ("`Asked::Rate`", "--rate"),
     ("`Candidate::Log`", "--candidate"),
     ("`Commands::lines`", "commands after --, each in quotes"),
@@ -17,6 +17,7 @@ const FLAGS: [(&str, &str); 45] = [
     ("`ComparePlan::baseline`", "--baseline"),
     ("`ComparePlan::block`", "--block"),
     ("`ComparePlan::ignore_failure`", "--ignore-failure"),
+    ("`ComparePlan::bursts`", "--bursts"),
     ("`ComparePlan::margin`", "--margin"),
     ("`ComparePlan::quantile`", "--quantile"),
     ("`ComparePlan::tail_guard` off", "--no-tail-guard"),

@@ -326,3 +326,51 @@ fn the_report_of_a_run_is_a_metric() {
     slo("run:no_such_field", "90%", "1").assert_refused("there is no field 'no_such_field'");
     slo("run:wall_ns", "90%", "1MiB").assert_refused("is not a time");
 }
+
+/// A count is that of the command and of its descendants, and of nothing else.
+#[test]
+fn moves_to_other_cpus_are_those_of_the_command_and_its_descendants() {
+    const NAME: &str = "moves_to_other_cpus_are_those_of_the_command_and_its_descendants";
+    let counted = |moves: u32, limit: &str| {
+        let there_and_back = "taskset -pc 0 $$ && taskset -pc 1 $$ &&".repeat(moves as usize);
+        let line = format!("sh -c '{there_and_back} true'");
+        let said = unc(&[
+            "slo",
+            "--metric",
+            "cpu-migrations",
+            limit,
+            "10",
+            "--rate",
+            "60%",
+            "--bursts",
+            "1",
+            "--",
+            &line,
+        ]);
+        (said.status, said.err)
+    };
+    let (status, err) = counted(10, "--at-least");
+    if err.contains("does not permit") || status == 2 {
+        return uncontended_testkit::skip!(NAME, "{}", err.trim());
+    }
+    assert_eq!(status, 0, "{err}");
+    let (status, err) = counted(0, "--at-most");
+    assert_eq!(status, 0, "{err}");
+}
+
+/// Where the processor counts: a million rounds of a loop take a million instructions or more. Elsewhere: the reason.
+#[test]
+fn a_counter_that_the_machine_lacks_is_refused_with_the_reason() {
+    let line = "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done";
+    let flags =
+        ["--metric", "instructions", "--at-least", "1000000", "--rate", "60%", "--bursts", "1"];
+    let said = unc(&[&["slo"], &flags[..], &["--", line]].concat());
+    if said.status != 0 {
+        said.assert_refused("instructions cannot be counted: ");
+        assert!(
+            said.err.contains("permit") || said.err.contains("virtual machines"),
+            "{}",
+            said.err
+        );
+    }
+}

@@ -9,13 +9,14 @@
 //! `crates/cli/tests/decide_tails.rs`; the statistics are those of `uncontended_stats::tails`.
 
 use crate::Failure;
-use crate::question::Claim;
+use crate::question::{Bursts, Claim};
 use crate::verdict::Answer;
 use serde::{Deserialize, Serialize};
 use uncontended_figures::text::several;
 use uncontended_figures::{self as figures, given_percent, percent};
-use uncontended_stats::tails::{Level, Side, Tails};
-use uncontended_stats::{MaxError, Rate};
+use uncontended_stats::bursts::Stretch;
+use uncontended_stats::tails::{Clearance, Level, Side, Tails};
+use uncontended_stats::{Invalid, MaxError, Rate};
 
 /// The factors of the levels: from 1.25 to 48 medians, there is one between whatever a run took and twice that.
 /// Were they further apart, a tail that doubles could move from one to below the next unseen.
@@ -50,16 +51,39 @@ pub struct Guard {
     pub excess: f64,
     /// The largest chance of refuting that wrongly.
     pub missed: f64,
+    /// How far slow runs may depend on each other; none in earlier logs, and if they are assumed independent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bursts: Option<Bursts>,
 }
 
 impl Guard {
     /// The guard of a comparison: against slow runs, unless only medians are asked about, and against lost runs
     /// (failed, killed or timed out) if there can be any. None if there is nothing to guard against.
     pub fn new(tails: bool, lost: bool) -> Option<Guard> {
-        let factors = if tails { FACTORS.to_vec() } else { Vec::new() };
-        let guard =
-            Guard { factors, lost, failed: lost, share: SHARE, excess: EXCESS, missed: MISSED };
+        let guard = Guard {
+            factors: if tails { FACTORS.to_vec() } else { Vec::new() },
+            lost,
+            failed: lost,
+            share: SHARE,
+            excess: EXCESS,
+            missed: MISSED,
+            bursts: Bursts::new(None),
+        };
         (tails || lost).then_some(guard)
+    }
+
+    /// The same guard with bursts of slow runs up to `times` times as long as by chance; 1: they are independent.
+    #[must_use]
+    pub fn with_bursts(self, times: Option<f64>) -> Guard {
+        Guard { bursts: Bursts::new(times), ..self }
+    }
+
+    fn clearance(&self) -> Result<Clearance, Invalid> {
+        Ok(Clearance {
+            by: Rate::new(self.excess)?,
+            missed: MaxError::new(self.missed)?,
+            bursts: self.bursts.map(Stretch::from),
+        })
     }
 }
 
@@ -69,8 +93,7 @@ pub struct Watch {
     tails: Tails,
     sides: &'static [Side],
     share: MaxError,
-    excess: Rate,
-    missed: MaxError,
+    asked: Clearance,
     /// Whether a yes must refute a tail first.
     clears: bool,
 }
@@ -94,13 +117,11 @@ impl Watch {
             Claim::NoWorse | Claim::Better => &[Side::Heavier],
             Claim::Equivalent | Claim::Different => &[Side::Heavier, Side::Lighter],
         };
-        let bad = |error: uncontended_stats::Invalid| wrong(&error.to_string());
         Ok(Watch {
             tails: Tails::new(&factors, 1.0 + margin),
             sides,
             share: share.split(sides.len() as u32),
-            excess: Rate::new(guard.excess).map_err(bad)?,
-            missed: MaxError::new(guard.missed).map_err(bad)?,
+            asked: guard.clearance().map_err(|error| wrong(&error.to_string()))?,
             clears,
         })
     }
@@ -116,8 +137,7 @@ impl Watch {
     }
 
     fn is_clear(&self) -> bool {
-        !self.clears
-            || self.sides.iter().all(|&side| self.tails.is_clear(side, self.excess, self.missed))
+        !self.clears || self.sides.iter().all(|&side| self.tails.is_clear(side, &self.asked))
     }
 
     /// The answer to a claim, given the median's own answer.
@@ -173,10 +193,9 @@ impl Watch {
                     (true, false) => TailState::Open,
                 };
                 let open = self.sides.iter().filter_map(|&side| {
-                    self.tails.most_open(side, self.excess).map(|level| (side, level))
+                    self.tails.most_open(side, &self.asked).map(|level| (side, level))
                 });
-                let evidence =
-                    |&(side, level): &(Side, &Level)| level.excess(side).log_not_more(self.excess);
+                let evidence = |&(side, level): &(Side, &Level)| level.log_clear(side, &self.asked);
                 (state, open.min_by(|a, b| evidence(a).total_cmp(&evidence(b))))
             }
         };
@@ -194,17 +213,20 @@ impl Watch {
             times_slower: level.and_then(|(_, level)| self.tails.times_slower(level)),
             pairs: counts.pairs(),
             more_to_clear: match state {
-                TailState::Open => Some(counts.more_to_clear(self.excess, self.missed)),
+                TailState::Open => {
+                    level.map(|(side, level)| level.more_to_clear(side, &self.asked))
+                }
                 _ => None,
             },
-            missed: self.missed.get(),
+            missed: self.asked.missed.get(),
+            stretch: level.and_then(|(side, level)| level.stretch(side, &self.asked)),
         }
     }
 
     /// How many more pairs clear the tails if none of them is slow; 0 if they need not be cleared.
     pub fn more_to_clear(&self) -> u64 {
         let of_side = |&side: &Side| {
-            let more = |level: &Level| level.excess(side).more_to_clear(self.excess, self.missed);
+            let more = |level: &Level| level.more_to_clear(side, &self.asked);
             self.tails.levels().iter().map(more).max().unwrap_or(0)
         };
         if self.clears { self.sides.iter().map(of_side).max().unwrap_or(0) } else { 0 }
@@ -212,11 +234,10 @@ impl Watch {
 
     /// The fewest pairs with which a claim that needs clear tails can hold.
     pub fn fewest_pairs(guard: &Guard) -> u64 {
-        let (Ok(excess), Ok(missed)) = (Rate::new(guard.excess), MaxError::new(guard.missed))
-        else {
-            return 0;
-        };
-        if guard.factors.is_empty() { 0 } else { Tails::fewest_clear(excess, missed) }
+        match guard.clearance() {
+            Ok(asked) if !guard.factors.is_empty() => Tails::fewest_clear(&asked),
+            _ => 0,
+        }
     }
 }
 
@@ -270,6 +291,8 @@ pub struct TailFinding {
     pub more_to_clear: Option<u64>,
     /// The largest chance that a clear tail was overlooked.
     pub missed: f64,
+    /// How many times as long as by chance bursts of slow runs may be for that to hold; none: they are independent.
+    pub stretch: Option<f64>,
 }
 
 impl TailFinding {
@@ -311,16 +334,25 @@ impl TailFinding {
                     Some(factor) => format!("take more than {factor} times the baseline's median"),
                     None => "are lost".to_string(),
                 };
+                let bursts = if self.stretch.is_some() { ", also in bursts" } else { "" };
                 format!(
-                    ", but whether a tail is heavier is open: {candidate} of its runs and {baseline} of the baseline's {beyond}; about {} would decide",
+                    ", but whether a tail is heavier is open: {candidate} of its runs and {baseline} of the baseline's {beyond}; about {} would decide{bursts}",
                     several(self.more_to_clear.unwrap_or(0), "more pair", "more pairs")
                 )
             }
-            TailState::Clear if self.would_hold(claim) => format!(
-                "; no sign that {} or more of the runs became twice as slow (such a tail would be missed in at most {} of trials; smaller tails are not tested)",
-                given_percent(TAIL),
-                given_percent(self.missed)
-            ),
+            TailState::Clear if self.would_hold(claim) => {
+                let bursts = match self.stretch {
+                    None => "unless in bursts".to_string(),
+                    Some(stretch) => {
+                        format!("also in bursts up to {stretch} times as long as by chance")
+                    }
+                };
+                format!(
+                    "; no sign that {} or more of the runs became twice as slow (missed in at most {} of trials, {bursts}; smaller tails are untested)",
+                    given_percent(TAIL),
+                    given_percent(self.missed)
+                )
+            }
             _ => String::new(),
         }
     }

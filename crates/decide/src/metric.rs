@@ -6,7 +6,9 @@
 
 use crate::path::Path;
 use regex_lite::{Regex, RegexBuilder};
+use std::io;
 use uncontended_figures::{self as figures, Dimension, Quantity};
+use uncontended_sys::counters::Event;
 use uncontended_sys::supervise::Ended;
 
 /// A metric of a run.
@@ -25,6 +27,7 @@ enum Kind {
     Cpu,
     MaxRss,
     Counted(fn(&Ended) -> u64),
+    Event(Event),
     ExitStatus,
     Printed(Regex),
     Json(Path),
@@ -32,7 +35,7 @@ enum Kind {
 }
 
 /// The metrics that a name is enough for.
-pub const NAMES: [&str; 10] = [
+pub const NAMES: [&str; 17] = [
     "wall",
     "user",
     "sys",
@@ -42,6 +45,13 @@ pub const NAMES: [&str; 10] = [
     "major-faults",
     "voluntary-switches",
     "involuntary-switches",
+    "cpu-migrations",
+    "instructions",
+    "cycles",
+    "branches",
+    "branch-misses",
+    "cache-references",
+    "cache-misses",
     "exit-status",
 ];
 
@@ -67,12 +77,15 @@ impl Metric {
                 "voluntary-switches" => Kind::Counted(|ended| ended.voluntary_switches),
                 "involuntary-switches" => Kind::Counted(|ended| ended.involuntary_switches),
                 "exit-status" => Kind::ExitStatus,
-                _ => {
-                    return Err(format!(
-                        "unknown metric '{text}'; use {}, regex:PATTERN, json:PATH or run:PATH",
-                        NAMES.join(", ")
-                    ));
-                }
+                name => match Event::ALL.iter().find(|(event, _)| *event == name) {
+                    Some((_, event)) => Kind::Event(*event),
+                    None => {
+                        return Err(format!(
+                            "unknown metric '{text}'; use {}, regex:PATTERN, json:PATH or run:PATH",
+                            NAMES.join(", ")
+                        ));
+                    }
+                },
             },
         };
         Ok(Metric { name: text.to_string(), kind })
@@ -83,7 +96,9 @@ impl Metric {
         match &self.kind {
             Kind::Wall | Kind::User | Kind::System | Kind::Cpu => Some(Dimension::Time),
             Kind::MaxRss => Some(Dimension::Bytes),
-            Kind::Counted(_) | Kind::ExitStatus | Kind::Json(_) => Some(Dimension::Number),
+            Kind::Counted(_) | Kind::Event(_) | Kind::ExitStatus | Kind::Json(_) => {
+                Some(Dimension::Number)
+            }
             Kind::Run(path) if path.is_time() => Some(Dimension::Time),
             Kind::Run(_) => Some(Dimension::Number),
             Kind::Printed(_) => None,
@@ -103,6 +118,14 @@ impl Metric {
     /// Whether a nonzero status is the measured value instead of a failure.
     pub fn is_exit_status(&self) -> bool {
         matches!(self.kind, Kind::ExitStatus)
+    }
+
+    /// What the kernel or the processor has to count.
+    pub fn event(&self) -> Option<Event> {
+        match self.kind {
+            Kind::Event(event) => Some(event),
+            _ => None,
+        }
     }
 
     /// Whether the metric is the resident set.
@@ -134,6 +157,17 @@ impl Metric {
             Kind::Cpu => Ok(time(ended.user + ended.system)),
             Kind::MaxRss => Ok(exact(ended.max_rss_bytes as f64, Dimension::Bytes)),
             Kind::Counted(count) => Ok(exact(count(ended) as f64, Dimension::Number)),
+            Kind::Event(event) => {
+                let counts = &ended.counts;
+                match counts.iter().find(|(counted, _)| counted == event).map(|(_, count)| count) {
+                    Some(Ok(count)) => Ok(exact(*count as f64, Dimension::Number)),
+                    Some(Err(error)) if error.kind() == io::ErrorKind::ResourceBusy => {
+                        Err("the processor has too few counters for all that is counted, and others may use them too".to_owned())
+                    }
+                    Some(Err(error)) => Err(error.to_string()),
+                    None => Err("it was not counted".to_owned()),
+                }
+            }
             Kind::ExitStatus => {
                 let status = ended.code.or(ended.signal.map(|signal| 128 + signal)).unwrap_or(0);
                 Ok(exact(f64::from(status), Dimension::Number))

@@ -527,10 +527,19 @@ pub fn spoken(metric: &str) -> &str {
         "sys" => "the system time",
         "cpu" => "the CPU time",
         "max-rss" => "the peak memory (max-rss)",
-        "minor-faults" => "the page faults without input (minor-faults)",
-        "major-faults" => "the page faults that read a disk (major-faults)",
-        "voluntary-switches" => "the voluntary context switches",
-        "involuntary-switches" => "the involuntary context switches",
+        "minor-faults" => "the number of page faults without input (minor-faults)",
+        "major-faults" => "the number of page faults that read a disk (major-faults)",
+        "voluntary-switches" => "the number of voluntary context switches",
+        "involuntary-switches" => "the number of involuntary context switches",
+        "cpu-migrations" => "the number of moves to another CPU (cpu-migrations)",
+        "instructions" => "the number of instructions in user mode",
+        "cycles" => "the number of cycles in user mode",
+        "branches" => "the number of branches in user mode",
+        "branch-misses" => "the number of wrongly predicted branches in user mode",
+        "cache-references" => {
+            "the number of accesses to the last cache in user mode (cache-references)"
+        }
+        "cache-misses" => "the number of misses of the last cache in user mode (cache-misses)",
         "exit-status" => "the exit status",
         "value" => "the value",
         other => other,

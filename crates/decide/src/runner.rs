@@ -20,6 +20,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use uncontended_figures::Dimension;
 use uncontended_sys::background::Background;
+use uncontended_sys::counters::Counter;
 use uncontended_sys::supervise::{self, Ended};
 
 /// How to start commands.
@@ -262,11 +263,21 @@ impl Runner {
         if self.reads(Metric::is_max_rss) {
             supervise::start_small(&mut command);
         }
+        let counters = self.counters()?;
         let started = Instant::now();
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(started));
         let timeout = [timeout, left].into_iter().flatten().min();
         let child = command.spawn().map_err(failed)?;
-        supervise::supervise(child, started, timeout).map_err(failed)
+        supervise::supervise(child, started, timeout, &counters).map_err(failed)
+    }
+
+    /// A counter of the next command for each metric that needs one.
+    fn counters(&self) -> Result<Vec<Counter>, Failure> {
+        let open = |reading: &Reading| {
+            let event = reading.metric.event()?;
+            Some(Counter::open(event).map_err(|error| cannot_count(&reading.metric.name, &error)))
+        };
+        self.readings.iter().filter_map(open).collect()
     }
 
     /// These words in the place and with the variables of the command, without input.
@@ -356,6 +367,21 @@ pub(crate) fn private_folder() -> Result<PathBuf, Failure> {
         .create(&path)
         .map_err(|error| Failure::new(format!("{}: {error}", path.display()), "see TMPDIR"))?;
     Ok(path)
+}
+
+fn cannot_count(metric: &str, error: &io::Error) -> Failure {
+    let (why, remedy) = match error.kind() {
+        io::ErrorKind::PermissionDenied => (
+            "the kernel does not permit it".to_owned(),
+            "run as root, or set kernel.perf_event_paranoid to 1 or less",
+        ),
+        io::ErrorKind::NotFound | io::ErrorKind::Unsupported => (
+            "this machine has no such counter, as most virtual machines have none".to_owned(),
+            "use another `Runs::metric`, such as user or cpu",
+        ),
+        _ => (error.to_string(), "use another `Runs::metric`"),
+    };
+    Failure::new(format!("{metric} cannot be counted: {why}"), remedy)
 }
 
 fn not_started(program: &str, line: &str, error: &io::Error) -> Failure {

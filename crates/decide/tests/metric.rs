@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 use uncontended_decide::metric::*;
+use uncontended_sys::counters::Event;
 use uncontended_sys::supervise::Ended;
 
 fn ended(output: &str) -> Ended {
@@ -17,6 +18,10 @@ fn ended(output: &str) -> Ended {
         voluntary_switches: 7,
         involuntary_switches: 2,
         timed_out: false,
+        counts: vec![
+            (Event::Migrations, Ok(4)),
+            (Event::Cycles, Err(std::io::ErrorKind::ResourceBusy.into())),
+        ],
         output: output.into(),
     }
 }
@@ -34,6 +39,7 @@ fn every_metric_is_read() {
     assert_eq!(read("major-faults", ""), Ok(1.0));
     assert_eq!(read("voluntary-switches", ""), Ok(7.0));
     assert_eq!(read("involuntary-switches", ""), Ok(2.0));
+    assert_eq!(read("cpu-migrations", ""), Ok(4.0));
     assert_eq!(read("exit-status", ""), Ok(137.0));
     assert_eq!(read("regex:took (\\S+)", "x\ntook 1.5ms\n"), Ok(1.5e6));
     assert_eq!(read("regex:[0-9]+", "a 12 b 13"), Ok(12.0));
@@ -47,6 +53,8 @@ fn a_metric_that_is_not_shown_is_an_error() {
         ("regex:took (.*)", "nothing"),
         ("regex:took (.*)", "took long"),
         ("regex:took (.*)", "took nan"),
+        ("cycles", ""),
+        ("instructions", ""),
         ("json:a", "{}"),
         ("json:a", "no json"),
         ("run:other", ""),

@@ -55,6 +55,16 @@ impl Chain {
         }
     }
 
+    /// The chain after this many more good outcomes.
+    #[must_use]
+    pub fn and_good(mut self, more: u64) -> Chain {
+        if more > 0 {
+            self.push(true);
+            self.after[1] = self.after[1].and_good(more - 1);
+        }
+        self
+    }
+
     /// The number of bursts of bad outcomes.
     #[must_use]
     pub fn bursts(&self) -> u64 {

@@ -172,6 +172,13 @@ impl Counts {
             debug_assert!(self.successes <= self.trials, "R2");
         }
     }
+
+    /// These counts with `more` further successes; saturates at [`MAX_TRIALS`].
+    #[must_use]
+    pub(crate) fn and_good(self, more: u64) -> Counts {
+        let more = more.min(MAX_TRIALS - self.trials);
+        Counts { trials: self.trials + more, successes: self.successes + more }
+    }
 }
 
 /// The largest acceptable chance of a wrong answer, over all looks together.

@@ -10,6 +10,8 @@
 //!   baseline's by `by` or more" the chance that it ever reaches `ln(1/epsilon)` is at most epsilon.
 //!
 //! A pair lost on both sides is omitted: it says nothing about either.
+//!
+//! A [`Clearance`] may require more: that slow runs in bursts are refuted as well ([`crate::bursts`]).
 //! # Why it holds
 //! A level is fixed before its pair, by earlier runs alone. So under "no more", in a pair with exactly one slow run,
 //! the slow run is the candidate's with a chance of at most one half, whatever came before: the sign test of a binomial
@@ -18,6 +20,10 @@
 //! d)` has a mean of at most 1, and so has every product of such factors, and every mixture of products over stakes
 //! fixed beforehand. If several levels must all be cleared, the error is not divided: whichever level is heavy, that
 //! one was cleared wrongly.
+//!
+//! Bursts break the second argument: the past tells when the next slow run comes. But the share of pairs in which
+//! only the candidate is slow is at least the excess, and [`Chain::log_evidence`] refutes every two-state chain of such
+//! pairs with that share or a larger one.
 //! # Evidence
 //! tests/truth_tails.rs.
 //! # Sources
@@ -25,7 +31,9 @@
 //! (intersection-union).
 
 use crate::ball::Ball;
+use crate::bursts::{CLUSTERED, Chain, Stretch};
 use crate::eprocess::Prior;
+use crate::judge::Verdict;
 use crate::ln::ln_ball;
 use crate::rate::{Counts, MaxError, Rate};
 
@@ -116,6 +124,19 @@ impl Excess {
     }
 }
 
+impl Excess {
+    /// The log of an e-process of independent pairs against "at most the share `at` of the pairs is not slow in the
+    /// candidate alone". Half of its capital bets that none is.
+    fn log_rare(&self, at: Rate) -> f64 {
+        let pairs = self.pairs();
+        let spread = Counts::new(pairs, pairs - self.more)
+            .map_or(0.0, |counts| Prior::Above(at).log_evidence(counts, at));
+        let never = -(ln_ball(Ball::exact(at.get())) * Ball::count(pairs));
+        let best = if self.more == 0 { spread.max(never.lower()) } else { spread };
+        (ln_ball(Ball::exact(0.5)) + best).lower()
+    }
+}
+
 /// One level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
@@ -125,6 +146,20 @@ pub struct Level {
     pub heavier: Excess,
     /// The other way around.
     pub lighter: Excess,
+    /// In what order the pairs came in which only the candidate, or only the baseline, was slow.
+    chains: [Chain; 2],
+}
+
+/// What has to be refuted before a tail is clear.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clearance {
+    /// The excess of slow runs.
+    pub by: Rate,
+    /// The largest chance of refuting it wrongly.
+    pub missed: MaxError,
+    /// How far slow runs may depend on each other: in bursts up to `yes` times as long as by chance, or without it up
+    /// to `no` times, but only where they are seen to be clustered. None: they are independent.
+    pub bursts: Option<Stretch>,
 }
 
 /// Which of the two commands has the heavier tail.
@@ -145,19 +180,71 @@ impl Level {
             Side::Lighter => &self.lighter,
         }
     }
+
+    fn push(&mut self, side: Side, ours: bool, theirs: bool) {
+        match side {
+            Side::Heavier => self.heavier.push(ours, theirs),
+            Side::Lighter => self.lighter.push(ours, theirs),
+        }
+        self.chains[side as usize].push(!ours || theirs);
+    }
+
+    /// How much longer than by chance bursts may be that have to be refuted; none if slow runs pass for independent.
+    #[must_use]
+    pub fn stretch(&self, side: Side, asked: &Clearance) -> Option<f64> {
+        let bursts = asked.bursts?;
+        let clustered = || self.chains[side as usize].clustered() <= CLUSTERED;
+        bursts.yes.or_else(|| clustered().then_some(bursts.no))
+    }
+
+    /// The log of the e-process against the excess that has to be refuted.
+    #[must_use]
+    pub fn log_clear(&self, side: Side, asked: &Clearance) -> f64 {
+        self.log_after(side, asked, self.stretch(side, asked), 0)
+    }
+
+    /// The same after more pairs without a slow run.
+    fn log_after(&self, side: Side, asked: &Clearance, stretch: Option<f64>, more: u64) -> f64 {
+        let excess = self.excess(side);
+        let after = Excess { neither: excess.neither.saturating_add(more), ..*excess };
+        let independent = after.log_not_more(asked.by);
+        let (Some(stretch), Ok(at)) = (stretch, Rate::new(1.0 - asked.by.get())) else {
+            return independent;
+        };
+        let chain = self.chains[side as usize].and_good(more);
+        independent.min(chain.log_evidence(Verdict::Yes, at, stretch, after.log_rare(at)))
+    }
+
+    /// How many more pairs without a slow run clear this level.
+    #[must_use]
+    pub fn more_to_clear(&self, side: Side, asked: &Clearance) -> u64 {
+        let stretch = self.stretch(side, asked);
+        let clears = |more: u64| self.log_after(side, asked, stretch, more) >= -asked.missed.log();
+        if clears(0) {
+            return 0;
+        }
+        let high = (0..40).map(|power| 1u64 << power).find(|&more| clears(more)).unwrap_or(1 << 40);
+        let (mut low, mut high) = (high / 2, high);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if clears(middle) { high = middle } else { low = middle }
+        }
+        high
+    }
 }
 
 /// The tails of two commands, pair by pair.
 ///
 /// ```
-/// use uncontended_stats::{MaxError, Rate, tails::{Side, Tails}};
+/// use uncontended_stats::{MaxError, Rate, tails::{Clearance, Side, Tails}};
 /// let (mut tails, few) = (Tails::new(&[1.5, 3.0], 1.02), MaxError::new(1e-4)?);
 /// for i in 0..100 {
 ///     tails.push(if i % 3 == 0 { 4.0 } else { 1.0 }, 1.0); // A third of the candidate's runs is four times slower.
 /// }
 /// let heavy = tails.heavy(Side::Heavier, few).unwrap();
 /// assert!(heavy.factor == 1.5 && heavy.heavier.shares().0 > 0.3);
-/// assert!(!tails.is_clear(Side::Heavier, Rate::new(0.1)?, MaxError::new(0.05)?));
+/// let asked = Clearance { by: Rate::new(0.1)?, missed: MaxError::new(0.05)?, bursts: None };
+/// assert!(!tails.is_clear(Side::Heavier, &asked));
 /// # Ok::<(), uncontended_stats::Invalid>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -179,6 +266,7 @@ impl Tails {
             factor,
             heavier: Excess::default(),
             lighter: Excess::default(),
+            chains: [Chain::default(); 2],
         };
         Tails {
             levels: factors.iter().map(level).collect(),
@@ -206,8 +294,8 @@ impl Tails {
             let outcomes =
                 (at(candidate, slack), at(baseline, 1.0), at(baseline, slack), at(candidate, 1.0));
             if let (Some(ours), Some(theirs), Some(their_own), Some(our_own)) = outcomes {
-                level.heavier.push(ours, theirs);
-                level.lighter.push(their_own, our_own);
+                level.push(Side::Heavier, ours, theirs);
+                level.push(Side::Lighter, their_own, our_own);
             }
         }
         let at = self.baseline.partition_point(|&x| x <= baseline);
@@ -234,17 +322,20 @@ impl Tails {
         self.levels.iter().find(|level| level.excess(side).log_more() >= needed)
     }
 
-    /// Whether an excess of `by` or more is refuted at every level.
+    /// Whether an excess is refuted at every level.
     #[must_use]
-    pub fn is_clear(&self, side: Side, by: Rate, missed: MaxError) -> bool {
-        let refuted = |level: &Level| level.excess(side).log_not_more(by) >= -missed.log();
-        self.levels.iter().all(refuted)
+    pub fn is_clear(&self, side: Side, asked: &Clearance) -> bool {
+        // Whether runs are clustered is asked only where the rest holds.
+        let independent = Clearance { bursts: None, ..*asked };
+        let refuted = |level: &Level, asked| level.log_clear(side, asked) >= -asked.missed.log();
+        self.levels.iter().all(|level| refuted(level, &independent))
+            && (asked.bursts.is_none() || self.levels.iter().all(|level| refuted(level, asked)))
     }
 
-    /// The level at which an excess of `by` is furthest from being refuted.
+    /// The level at which an excess is furthest from being refuted.
     #[must_use]
-    pub fn most_open(&self, side: Side, by: Rate) -> Option<&Level> {
-        let evidence = |level: &&Level| level.excess(side).log_not_more(by);
+    pub fn most_open(&self, side: Side, asked: &Clearance) -> Option<&Level> {
+        let evidence = |level: &&Level| level.log_clear(side, asked);
         self.levels.iter().min_by(|a, b| evidence(a).total_cmp(&evidence(b)))
     }
 
@@ -258,30 +349,10 @@ impl Tails {
         slow.get(slow.len() / 2).map(|cost| cost / typical).filter(|times| times.is_finite())
     }
 
-    /// The fewest pairs that can refute an excess of `by`, if all are alike.
+    /// The fewest pairs that can refute an excess, if no run is slow.
     #[must_use]
-    pub fn fewest_clear(by: Rate, missed: MaxError) -> u64 {
-        FIRST as u64 + Excess::default().more_to_clear(by, missed)
-    }
-}
-
-impl Excess {
-    /// How many more pairs refute an excess of `by`, if they are all alike.
-    #[must_use]
-    pub fn more_to_clear(&self, by: Rate, missed: MaxError) -> u64 {
-        let clears = |more: u64| {
-            let after = Excess { neither: self.neither.saturating_add(more), ..*self };
-            after.log_not_more(by) >= -missed.log()
-        };
-        if clears(0) {
-            return 0;
-        }
-        let high = (0..40).map(|power| 1u64 << power).find(|&more| clears(more)).unwrap_or(1 << 40);
-        let (mut low, mut high) = (high / 2, high);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if clears(middle) { high = middle } else { low = middle }
-        }
-        high
+    pub fn fewest_clear(asked: &Clearance) -> u64 {
+        let none = Tails::new(&[1.0], 1.0);
+        FIRST as u64 + none.levels[0].more_to_clear(Side::Heavier, asked)
     }
 }

@@ -10,12 +10,17 @@ mod common;
 use common::{assert_at_most, counts, error, rate};
 use uncontended_figures::table::{Column, Table};
 use uncontended_figures::{given_percent, percent, whole};
-use uncontended_stats::tails::{Excess, Side, Tails};
+use uncontended_stats::tails::{Clearance, Excess, Side, Tails};
 use uncontended_stats::{Prior, Rate, Rng};
 use uncontended_testkit::{is_full, repetitions};
 
 const LEVELS: [f64; 7] = [1.5, 3.0, 6.0, 12.0, 24.0, 48.0, f64::INFINITY];
 const BY: f64 = 0.09;
+
+/// A clear tail of independent runs.
+fn asked(missed: f64) -> Clearance {
+    Clearance { by: rate(BY), missed: error(missed), bursts: None }
+}
 
 /// A run of the baseline, in units of its median.
 type Noise = fn(&mut Rng, f64) -> f64;
@@ -52,7 +57,7 @@ fn outcomes(
             let baseline = noise(&mut rng, time);
             let candidate = noise(&mut rng, time) * slower(&mut rng);
             tails.push(candidate, baseline);
-            found[0] |= tails.is_clear(Side::Heavier, rate(BY), error(0.05));
+            found[0] |= tails.is_clear(Side::Heavier, &asked(0.05));
             found[1] |= tails.heavy(Side::Heavier, error(promised)).is_some();
             taken += u64::from(!found[0]);
             if found[0] {
@@ -222,9 +227,9 @@ fn the_fewest_pairs_are_what_it_takes() {
         let mut tails = Tails::new(&LEVELS, 1.02);
         let taken = (1..).find(|_| {
             tails.push(1.0, 1.0);
-            tails.is_clear(Side::Heavier, rate(BY), error(missed))
+            tails.is_clear(Side::Heavier, &asked(missed))
         });
-        assert_eq!(taken, Some(Tails::fewest_clear(rate(BY), error(missed))), "{missed}");
+        assert_eq!(taken, Some(Tails::fewest_clear(&asked(missed))), "{missed}");
     }
-    assert!(Tails::fewest_clear(rate(BY), error(0.05)) <= 46);
+    assert!(Tails::fewest_clear(&asked(0.05)) <= 46);
 }

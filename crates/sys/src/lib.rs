@@ -4,10 +4,10 @@
 //! observer: [`memfd`]; system calls from the program's process: [`kernel`]. The cost of observing: [`pair_cost`].
 //! Time: [`clock`]. A word per thread: [`tls`]. What the kernel sees of a program: [`perf`], [`bpf`], [`tracefs`]. A
 //! program's own locks: [`annotate`]. What this process does at its limits: [`limits`]. Measuring a command:
-//! [`supervise`], [`background`], [`interrupts`]; measuring this process: [`usage`]. A barrier on all threads:
-//! [`membarrier`]; whether a thread left its CPU: [`switches`]; sleeping on a word: [`futex`], [`parking`]; forbidding
-//! a system call: [`filter`]; whether a process is there: [`pids`]. Where a thread runs: [`affinity`]; machine code
-//! made at run time: [`code`].
+//! [`supervise`], [`counters`], [`background`], [`interrupts`]; measuring this process: [`usage`]. A barrier on all
+//! threads: [`membarrier`]; whether a thread left its CPU: [`switches`]; sleeping on a word: [`futex`], [`parking`];
+//! forbidding a system call: [`filter`]; whether a process is there: [`pids`]. Where a thread runs: [`affinity`];
+//! machine code made at run time: [`code`].
 //!
 //! What the rings and waits need exists on every system: [`annotate`], [`clock`], [`futex`]'s words, [`parking`],
 //! [`pids`].
@@ -43,6 +43,8 @@ pub mod bpf;
 pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod code;
+#[cfg(unix)]
+pub mod counters;
 #[cfg(unix)]
 mod ended;
 #[cfg(target_os = "linux")]

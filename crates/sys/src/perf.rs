@@ -15,6 +15,7 @@
 //! perf_event_open(2); the kernel's ends of the edges: `perf_output_put_handle`, `perf_output_begin`.
 
 use crate::aside;
+use crate::counters::Event;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
@@ -29,7 +30,15 @@ const SAMPLE: u64 = 1 << 1 | 1 << 2 | 1 << 6 | 1 << 12 | 1 << 13;
 /// The stack pointer; on AArch64, before it, the link register.
 const REGISTERS: u64 = if cfg!(target_arch = "x86_64") { 1 << 7 } else { 1 << 30 | 1 << 31 };
 const ABI_64: u64 = 2;
+const TYPE_HARDWARE: u32 = 0;
+const TYPE_SOFTWARE: u32 = 1;
 const DISABLED: u64 = 1;
+const INHERIT: u64 = 1 << 1;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const ENABLE_ON_EXEC: u64 = 1 << 12;
+/// The times for which an event was enabled, and for which it was counted.
+const READ_TIMES: u64 = 3;
 const USE_CLOCK: u64 = 1 << 25;
 const FLAG_CLOEXEC: libc::c_ulong = 1 << 3;
 const SET_OUTPUT: libc::c_ulong = 0x2405;
@@ -304,14 +313,7 @@ fn open_event(path: &CStr, offset: u64, cpu: i32) -> io::Result<File> {
         clock: libc::CLOCK_MONOTONIC,
         ..Attributes::default()
     };
-    // SAFETY: `attributes` has the size that it states (L2), and a path in it ends in NUL (L7).
-    let fd =
-        unsafe { libc::syscall(libc::SYS_perf_event_open, &attributes, -1, cpu, -1, FLAG_CLOEXEC) };
-    match RawFd::try_from(fd) {
-        // SAFETY: a new descriptor (L4).
-        Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
-        _ => Err(io::Error::last_os_error()),
-    }
+    open(&attributes, -1, cpu)
 }
 
 /// An event at a tracepoint that is disabled, so it costs nothing: a program that is set for it runs all the same, on
@@ -324,22 +326,48 @@ pub(crate) fn open_for_program(tracepoint: u64) -> io::Result<File> {
         flags: DISABLED,
         ..Attributes::default()
     };
-    let open = |cpu: i32| {
-        // SAFETY: `attributes` has the size that it states (L2).
-        let fd = unsafe {
-            libc::syscall(libc::SYS_perf_event_open, &attributes, -1, cpu, -1, FLAG_CLOEXEC)
-        };
-        match RawFd::try_from(fd) {
-            // SAFETY: a new descriptor (L4).
-            Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
-            _ => Err(io::Error::last_os_error()),
-        }
-    };
     // The first CPU may be offline.
     (0..4096)
-        .map(open)
+        .map(|cpu| open(&attributes, -1, cpu))
         .find(|event| !is_offline(event))
         .unwrap_or(Err(io::ErrorKind::NotFound.into()))
+}
+
+/// A counter of the next command that this thread starts ([`crate::counters`]).
+pub(crate) fn open_counter(event: Event) -> io::Result<File> {
+    let (kind, config) = match event {
+        Event::Cycles => (TYPE_HARDWARE, 0),
+        Event::Instructions => (TYPE_HARDWARE, 1),
+        Event::CacheReferences => (TYPE_HARDWARE, 2),
+        Event::CacheMisses => (TYPE_HARDWARE, 3),
+        Event::Branches => (TYPE_HARDWARE, 4),
+        Event::BranchMisses => (TYPE_HARDWARE, 5),
+        Event::Migrations => (TYPE_SOFTWARE, 4),
+    };
+    // Threads migrate in the kernel.
+    let user = if kind == TYPE_HARDWARE { EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR } else { 0 };
+    let attributes = Attributes {
+        kind,
+        size: size_of::<Attributes>() as u32,
+        config,
+        read_format: READ_TIMES,
+        flags: DISABLED | INHERIT | ENABLE_ON_EXEC | user,
+        ..Attributes::default()
+    };
+    open(&attributes, 0, -1)
+}
+
+/// An event of this process (0: this thread; -1: all) on this CPU (-1: each).
+fn open(attributes: &Attributes, process: i32, cpu: i32) -> io::Result<File> {
+    // SAFETY: `attributes` has the size that it states (L2), and a path in it ends in NUL (L7).
+    let fd = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, attributes, process, cpu, -1, FLAG_CLOEXEC)
+    };
+    match RawFd::try_from(fd) {
+        // SAFETY: a new descriptor (L4).
+        Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 fn is_offline(event: &io::Result<File>) -> bool {

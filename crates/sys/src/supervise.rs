@@ -12,6 +12,7 @@
 //! # Sources
 //! wait4(2), getrusage(2).
 
+use crate::counters::{Counter, Event};
 use crate::{ended, interrupts};
 use std::fs::File;
 use std::io::{self, Read};
@@ -25,7 +26,7 @@ use std::time::{Duration, Instant};
 pub const OUTPUT_LIMIT: usize = 64 << 20;
 
 /// The exit of a measured command and the resources it used.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Ended {
     /// Its exit code, if it exited.
     pub code: Option<i32>,
@@ -50,6 +51,8 @@ pub struct Ended {
     pub involuntary_switches: u64,
     /// Whether it was killed because `timeout` had passed.
     pub timed_out: bool,
+    /// What the counters counted.
+    pub counts: Vec<(Event, io::Result<u64>)>,
     /// Its output to a piped standard output.
     pub output: Vec<u8>,
 }
@@ -62,7 +65,8 @@ pub fn readable(fd: BorrowedFd<'_>, limit: Duration) -> io::Result<bool> {
     poll([fd.as_raw_fd(), -1], Some(limit)).map(|[readable, _]| readable)
 }
 
-/// Follows `child`, started at `started` as the leader of its own process group, to its end.
+/// Follows `child`, started at `started` as the leader of its own process group, to its end. The thread that opened
+/// `counters` started it.
 ///
 /// # Errors
 /// Those of `pipe`, `poll`, `fcntl`, `read`, `wait4` and of starting a thread. The child is killed then.
@@ -70,6 +74,7 @@ pub fn supervise(
     mut child: Child,
     started: Instant,
     timeout: Option<Duration>,
+    counters: &[Counter],
 ) -> io::Result<Ended> {
     let pid = i32::try_from(child.id()).expect("process IDs are positive ints");
     interrupts::follow(pid);
@@ -98,6 +103,7 @@ pub fn supervise(
         voluntary_switches: count(usage.ru_nvcsw),
         involuntary_switches: count(usage.ru_nivcsw),
         timed_out: ended?,
+        counts: counters.iter().map(|counter| (counter.event, counter.read())).collect(),
         output,
     })
 }

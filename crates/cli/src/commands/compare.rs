@@ -72,6 +72,11 @@ pub(crate) struct Flags {
     /// Judge the median only; do not test for a heavier tail of slow runs
     #[arg(long)]
     no_tail_guard: bool,
+    /// Rule out a heavier tail also in bursts of slow runs up to N times as long as by chance (1: they are independent)
+    /// [default: 20, but only if they are seen to come in bursts]
+    #[arg(long, value_name = "N", value_parser = value::stretch, allow_hyphen_values = true,
+        conflicts_with_all = ["no_tail_guard", "quantile"])]
+    bursts: Option<f64>,
     /// Judge pairs of values from a file or pipe (`-`), baseline and candidate on one line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "block", "baseline"])]
     from: Option<PathBuf>,
@@ -120,7 +125,7 @@ pub(crate) struct Flags {
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys,
     /// and one max-error for the whole file
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_COMMANDS, conflicts_with = "log",
-        conflicts_with_all = ["commands", "from", "aa", "candidate", "trust_sessions", "claim", "margin", "quantile", "higher_is_better", "block", "baseline", "ignore_failure", "no_tail_guard", "rev", "build", "server", "ready", "ready_timeout", "load", "command_name", "parameter_list", "parameter_scan", "seed"])]
+        conflicts_with_all = ["commands", "from", "aa", "candidate", "trust_sessions", "claim", "margin", "quantile", "higher_is_better", "block", "baseline", "ignore_failure", "no_tail_guard", "bursts", "rev", "build", "server", "ready", "ready_timeout", "load", "command_name", "parameter_list", "parameter_scan", "seed"])]
     suite: Option<PathBuf>,
     #[command(flatten)]
     stop: StopFlags,
@@ -194,6 +199,7 @@ impl Flags {
             baseline,
             ignore_failure: self.ignore_failure,
             tail_guard: !self.no_tail_guard,
+            bursts: self.bursts,
             seed: self.seed,
             source,
             runs: self.run.with(&first.metric),

@@ -86,8 +86,9 @@ impl From<MethodFlag> for Decider {
 #[command(next_help_heading = "Runs")]
 pub(crate) struct RunFlags {
     /// What to measure: wall, user, sys, cpu, max-rss, minor-faults, major-faults, voluntary-switches,
-    /// involuntary-switches, exit-status, regex:PATTERN (group 1 of the first match on stdout), json:PATH (of
-    /// stdout), run:PATH (of the JSON of `unc run`)
+    /// involuntary-switches, cpu-migrations, exit-status; instructions, cycles, branches, branch-misses,
+    /// cache-references, cache-misses (of user mode, if the machine counts them); regex:PATTERN (group 1 of the first
+    /// match on stdout), json:PATH (of stdout), run:PATH (of the JSON of `unc run`)
     #[arg(long, default_value = "wall")]
     pub(crate) metric: Vec<String>,
     /// Run this once before all runs

@@ -44,6 +44,9 @@ pub struct ComparePlan {
     pub ignore_failure: bool,
     /// Whether to look for a heavier tail.
     pub tail_guard: bool,
+    /// How many times as long as by chance bursts of slow runs may be that the guard rules out; 1: they are
+    /// independent; none: 20, but only where they are seen to come in bursts.
+    pub bursts: Option<f64>,
     /// Seed of the random order.
     pub seed: Option<u64>,
     /// What to compare.
@@ -325,6 +328,7 @@ impl ComparePlan {
             baseline,
             ignore_failure: keys.flag("ignore-failure")?,
             tail_guard: !keys.flag("no-tail-guard")?,
+            bursts: keys.read("bursts", value::stretch)?,
             seed: keys.whole("seed", 0..=u64::MAX)?,
             source,
             runs: Runs::from_keys(keys)?,
@@ -356,7 +360,8 @@ impl ComparePlan {
             commands,
             ignore_failure: self.ignore_failure,
             quantile: self.quantile,
-            guard: Guard::new(self.tail_guard && self.quantile.is_none(), self.ignore_failure),
+            guard: Guard::new(self.tail_guard && self.quantile.is_none(), self.ignore_failure)
+                .map(|guard| guard.with_bursts(self.bursts)),
             sessions: None,
         }
     }
@@ -493,6 +498,8 @@ fn exclude(keys: &Keys) -> Result<(), String> {
     ] {
         keys.exclude(&["server", key])?;
     }
+    keys.exclude(&["bursts", "no-tail-guard"])?;
+    keys.exclude(&["bursts", "quantile"])?;
     keys.exclude(&["load", "commands"])
 }
 

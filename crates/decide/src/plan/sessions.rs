@@ -213,6 +213,11 @@ impl ComparePlan {
                 "`ComparePlan::block` is about runs that alternate, which those of a log do not";
             return Err(Failure::new(cause, "leave it out"));
         }
+        if self.bursts.is_some() {
+            let cause =
+                "`ComparePlan::bursts` is about tails, which are not compared between sessions";
+            return Err(Failure::new(cause, "leave it out"));
+        }
         let baseline = Recorded::read(&source.baseline, self.ignore_failure)?;
         match &source.candidate {
             Candidate::Log(path) => self.judge_logs(&baseline, path, source.trusted, told),
