@@ -84,11 +84,7 @@ fn the_shares_of_lost_runs_are_compared() {
         "the shares decide before the median does"
     );
     assert!((json["tails"]["candidate"].as_f64().unwrap() - 1.0 / 3.0).abs() < 0.02);
-    assert!(
-        said.err.contains(" of its runs are lost (0 % of the baseline's)"),
-        "{}",
-        said.err
-    );
+    assert!(said.err.contains(" of its runs are lost (0 % of the baseline's)"), "{}", said.err);
     // One in a hundred is not evidence, and the question is not about tails.
     let json = verdict(LOST_ONLY, &lost(100)).json();
     assert_eq!((&json["verdict"], &json["tails"]["state"]), (&"yes".into(), &"untested".into()));

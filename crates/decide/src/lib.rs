@@ -14,6 +14,7 @@
 
 pub mod around;
 pub mod circumstances;
+mod costs;
 mod failure;
 pub mod fingerprint;
 pub mod guard;

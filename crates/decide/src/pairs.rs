@@ -9,6 +9,7 @@
 //! `crates/cli/tests/decide_compare.rs`.
 
 use crate::Failure;
+use crate::costs::{cost, cost_of_run, invalid, middle, single_cost};
 use crate::guard::{TailFinding, Watch};
 use crate::question::{Claim, Compare, Shares};
 use crate::rates::Rest;
@@ -50,6 +51,8 @@ pub struct Candidate {
     ratio: Ratio,
     /// Cost ratios in the order of the blocks.
     costs: Vec<f64>,
+    /// What the baseline's block of each cost.
+    bases: Vec<f64>,
     /// Blocks lost on both sides.
     lost: u64,
     watch: Option<Watch>,
@@ -83,6 +86,7 @@ impl PairTrial {
         let fresh = Candidate {
             ratio,
             costs: Vec::new(),
+            bases: Vec::new(),
             lost: 0,
             watch,
             answer: Answer::Undecided,
@@ -101,6 +105,11 @@ impl PairTrial {
             compare: compare.clone(),
             fresh,
         })
+    }
+
+    /// A candidate without any pairs, and the fewest that decide anything.
+    pub(crate) fn fresh(self) -> (Candidate, u64) {
+        (self.fresh, self.fewest)
     }
 
     /// The candidates with the numbers of their commands.
@@ -129,15 +138,16 @@ impl PairTrial {
                 continue;
             }
             let ratio = cost(middle(values, higher), base, higher)?;
+            let base = single_cost(base, higher);
             let single = |value: &Option<f64>| single_cost(*value, higher);
             let runs = values.iter().map(single);
             let runs = runs.zip(block[self.compare.baseline].iter().map(single));
             if candidate.answer == Answer::Undecided {
-                candidate.push(runs, ratio)?;
+                candidate.push(runs, ratio, base)?;
                 candidate.answer = candidate.judged(&self.compare, self.fewest);
             } else {
                 let rest = candidate.rest.get_or_insert_with(|| Box::new(self.fresh.clone()));
-                rest.push(runs, ratio)?;
+                rest.push(runs, ratio, base)?;
             }
         }
         if let [first, second] = order[..]
@@ -375,6 +385,16 @@ impl Trial for PairTrial {
         self.candidates().map(|(_, candidate)| all(candidate)).collect()
     }
 
+    fn pairs(&self) -> Vec<[f64; 2]> {
+        let both = |candidate: &Candidate| -> Vec<[f64; 2]> {
+            let bases = candidate.bases.iter();
+            bases.zip(&candidate.costs).map(|(base, ratio)| [*base, base * ratio]).collect()
+        };
+        let Some((_, first)) = self.candidates().next() else { return Vec::new() };
+        let rest = first.rest.iter().flat_map(|rest| both(rest));
+        both(first).into_iter().chain(rest).collect()
+    }
+
     fn error_holds(&self) -> Holds {
         let depends = |candidate: &Candidate| neighbours_resemble(&candidate.costs).is_some();
         match self.candidates().any(|(_, candidate)| depends(candidate)) {
@@ -441,7 +461,7 @@ impl Trial for PairTrial {
 
 impl Candidate {
     /// What its pairs say, without those after the answer.
-    fn judged(&self, compare: &Compare, fewest: u64) -> Answer {
+    pub(crate) fn judged(&self, compare: &Compare, fewest: u64) -> Answer {
         if self.costs.is_empty() && self.lost >= fewest {
             return Answer::Error;
         }
@@ -449,15 +469,20 @@ impl Candidate {
         self.watch.as_ref().map_or(median, |watch| watch.verdict(compare.claim, median))
     }
 
-    /// Takes a block: the costs of its runs, with the baseline's, and their ratio, if not both are lost.
-    fn push(
+    /// Takes a block: the costs of its runs, with the baseline's, and their ratio, if not both are lost, to what the
+    /// baseline's block costs.
+    pub(crate) fn push(
         &mut self,
         mut runs: impl Iterator<Item = (f64, f64)>,
         ratio: Option<f64>,
+        base: f64,
     ) -> Result<(), Failure> {
         runs.try_for_each(|(ours, theirs)| self.push_runs(ours, theirs))?;
         match ratio {
-            Some(cost) => self.push_block(cost)?,
+            Some(cost) => {
+                self.bases.push(base);
+                self.push_block(cost)?;
+            }
             None => self.lost += 1,
         }
         Ok(())
@@ -515,57 +540,6 @@ impl From<stats::Relation> for Relation {
             stats::Relation::Unknown => Relation::Unknown,
         }
     }
-}
-
-fn invalid(error: stats::Invalid) -> Failure {
-    Failure::new(error.to_string(), "compare a metric that is at least 0")
-}
-
-/// The median of a block's runs, the mean of the middle two; none if a lost run is in the middle.
-fn middle(values: &[Option<f64>], higher_is_better: bool) -> Option<f64> {
-    let worst = if higher_is_better { f64::NEG_INFINITY } else { f64::INFINITY };
-    let mut sorted: Vec<f64> = values.iter().map(|value| value.unwrap_or(worst)).collect();
-    sorted.sort_by(f64::total_cmp);
-    let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
-    Some(if low == high { low } else { f64::midpoint(low, high) })
-        .filter(|middle| middle.is_finite())
-}
-
-/// What one run costs; a lost run costs more than any other.
-fn single_cost(value: Option<f64>, higher_is_better: bool) -> f64 {
-    match value {
-        None => f64::INFINITY,
-        Some(value) if higher_is_better => value.recip(),
-        Some(value) => value,
-    }
-}
-
-/// The same, of a value that may be wrong.
-///
-/// # Errors
-/// If it is negative.
-pub(crate) fn cost_of_run(value: Option<f64>, higher_is_better: bool) -> Result<f64, Failure> {
-    if let Some(value) = value.filter(|&value| value < 0.0) {
-        let cause = format!("the value {value} is below zero, so it has no ratio");
-        return Err(Failure::new(cause, "compare a metric that is at least 0"));
-    }
-    Ok(single_cost(value, higher_is_better))
-}
-
-/// Candidate over baseline, as a cost; none if neither has a value. Two zeros are equal.
-fn cost(
-    candidate: Option<f64>,
-    baseline: Option<f64>,
-    higher_is_better: bool,
-) -> Result<Option<f64>, Failure> {
-    let ratio = match (candidate, baseline) {
-        (None, None) => return Ok(None),
-        (None, Some(_)) => Ok(f64::INFINITY),
-        (Some(_), None) => Ok(0.0),
-        (Some(b), Some(a)) if higher_is_better => stats::paired::ratio(a, b),
-        (Some(b), Some(a)) => stats::paired::ratio(b, a),
-    };
-    ratio.map(Some).map_err(invalid)
 }
 
 /// [`serial_z`], if it is suspicious.

@@ -17,7 +17,8 @@
 //! `crates/decide/tests/sessions.rs`, `crates/cli/tests/decide_sessions.rs`.
 
 use crate::Failure;
-use crate::pairs::{cost_of_run, neighbours_resemble};
+use crate::costs::cost_of_run;
+use crate::pairs::neighbours_resemble;
 use crate::question::Compare;
 use crate::ratio::{effect_of, mirror};
 use crate::record::{Outcome, Run};
