@@ -4,7 +4,8 @@ mod decide;
 
 use decide::{Folder, Said, command, said};
 use std::fmt::Write as _;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// The log of a verdict about these values, in milliseconds.
 fn log(folder: &Folder, name: &str, values: &[f64]) -> String {
@@ -144,6 +145,42 @@ fn the_revision_is_the_one_that_was_measured() {
     let end = origin + text[origin..].find('}').unwrap() + 1;
     std::fs::write(&older, format!("{}{}", &text[..origin], &text[end..])).unwrap();
     assert_eq!(revision(&older), format!("{now}+"));
+}
+
+/// Eight at once, each with a verdict of its own and one that all have: nine verdicts are kept, each once.
+#[test]
+fn verdicts_that_are_added_at_once_are_all_kept_and_none_twice() {
+    let folder = Folder::new();
+    let logs: Vec<String> = (0..9).map(|verdict| nth(&folder, verdict)).collect();
+    for round in 0..5 {
+        let file = format!("kept{round}.jsonl");
+        let adds = logs[1..].iter().map(|log| {
+            let mut add = command(&["track", log, &logs[0], "--file", &file]);
+            add.current_dir(folder.path()).stdout(Stdio::null()).spawn().unwrap()
+        });
+        for add in adds.collect::<Vec<_>>() {
+            assert_eq!(add.wait_with_output().unwrap().status.code(), Some(3));
+        }
+        let kept = std::fs::read_to_string(folder.file(&file)).unwrap();
+        assert_eq!(kept.lines().count(), 9, "{kept}");
+        let shown = at(&folder, &["track", "--show", "1", "--file", &file, "--json", "-"]).json();
+        assert_eq!(shown["series"][0]["values"].as_array().unwrap().len(), 9);
+    }
+}
+
+/// Whoever holds the file does not hold the others up for ever.
+#[test]
+fn a_file_that_stays_locked_is_said() {
+    let folder = Folder::new();
+    let log = nth(&folder, 0);
+    std::fs::write(folder.file("kept.jsonl"), "").unwrap();
+    let held = std::fs::File::open(folder.file("kept.jsonl")).unwrap();
+    let lock = uncontended_sys::filelock::exclusive(&held, Duration::ZERO).unwrap();
+    assert!(lock, "nobody else has it");
+    let said = at(&folder, &["track", &log, "--file", "kept.jsonl"]);
+    said.assert_refused("kept.jsonl is being written by another process");
+    drop(held);
+    at(&folder, &["track", &log, "--file", "kept.jsonl"]).assert_status(3);
 }
 
 #[test]

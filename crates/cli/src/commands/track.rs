@@ -9,7 +9,7 @@ use crate::settings;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use uncontended_decide::revisions::checked_out;
 use uncontended_decide::{Failure, value};
 use uncontended_figures::read::whole;
@@ -17,6 +17,7 @@ use uncontended_report::history::HistoryError;
 use uncontended_report::terminal;
 use uncontended_report::track::{self, About, Kept, Tracked, Verdicts};
 use uncontended_stats::MaxError;
+use uncontended_sys::filelock::exclusive;
 
 pub(crate) use uncontended_report::track::SCHEMA;
 
@@ -79,6 +80,9 @@ pub(crate) struct Flags {
     html: Option<PathBuf>,
 }
 
+/// How long others may write the file; adding takes them milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// A figure of a comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum Follow {
@@ -121,13 +125,7 @@ impl Flags {
         for log in &self.logs {
             added.extend(self.figures(log)?);
         }
-        let new = verdicts.add(&added).map_err(|error| self.failure(&error))?;
-        if new < added.len() {
-            tell(&format!(
-                "{} is not added again: it is kept already\n",
-                told_again(added.len() - new)
-            ));
-        }
+        self.add(&verdicts, &added)?;
         let lines = verdicts.read().map_err(|error| self.failure(&error))?;
         let all = track::tracked(lines, max_error);
         if let Some(path) = &self.html {
@@ -144,6 +142,31 @@ impl Flags {
         }
         self.print(&shown)?;
         Ok(if self.is_list() { 0 } else { shown.newest.exit_status() })
+    }
+
+    /// Adds figures to those that are kept, one process at a time: what is there already is not added again.
+    fn add(&self, verdicts: &Verdicts, figures: &[Kept]) -> Result<(), Failure> {
+        if figures.is_empty() {
+            return Ok(());
+        }
+        // Locked until it is closed.
+        let file = verdicts.open().map_err(|error| self.failure(&error))?;
+        let path = verdicts.path().display();
+        let is_ours = exclusive(&file, PATIENCE).map_err(|error| {
+            let remedy = "name a file on a local file system with --file";
+            Failure::new(format!("{path} cannot be locked: {}", files::why(&error)), remedy)
+        })?;
+        if !is_ours {
+            let remedy = "try again once it has ended; `fuser FILE` tells which one it is";
+            let cause = format!("{path} is being written by another process");
+            return Err(Failure::new(cause, remedy));
+        }
+        let new = verdicts.add(figures).map_err(|error| self.failure(&error))?;
+        if new < figures.len() {
+            let again = told_again(figures.len() - new);
+            tell(&format!("{again} is not added again: it is kept already\n"));
+        }
+        Ok(())
     }
 
     fn is_list(&self) -> bool {

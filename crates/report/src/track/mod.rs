@@ -19,7 +19,7 @@ pub use series::{Change, Newest, SCHEMA, Series, Tracked, Turn, tracked};
 
 use crate::history::{HistoryError, state_folder};
 use serde::{Deserialize, Serialize};
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -378,12 +378,25 @@ impl Verdicts {
         Ok(new.len())
     }
 
-    fn append(&self, new: &[&Kept]) -> io::Result<()> {
+    /// The file, open to be added to, and made if there is none. A process that may add at the same time as another
+    /// locks it first, and only then reads what is there.
+    ///
+    /// # Errors
+    /// [`HistoryError::Io`].
+    pub fn open(&self) -> Result<File, HistoryError> {
+        self.opened().map_err(|error| HistoryError::Io(self.path.clone(), error))
+    }
+
+    fn opened(&self) -> io::Result<File> {
         if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         let mut options = OpenOptions::new();
-        let mut file = options.read(true).append(true).create(true).mode(0o600).open(&self.path)?;
+        options.read(true).append(true).create(true).mode(0o600).open(&self.path)
+    }
+
+    fn append(&self, new: &[&Kept]) -> io::Result<()> {
+        let mut file = self.opened()?;
         let mut text = Vec::new();
         if !ends_a_line(&mut file)? {
             text.push(b'\n');
@@ -398,7 +411,7 @@ impl Verdicts {
 }
 
 /// Whether the file is empty or ends with a line feed: a crash may have cut its last line.
-fn ends_a_line(file: &mut std::fs::File) -> io::Result<bool> {
+fn ends_a_line(file: &mut File) -> io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(true);
     }
