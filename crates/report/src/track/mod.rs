@@ -14,7 +14,7 @@
 mod page;
 mod series;
 
-pub use page::page;
+pub use page::{markdown, page};
 pub use series::{Change, Newest, SCHEMA, Series, Tracked, Turn, tracked};
 
 use crate::history::{HistoryError, state_folder};
@@ -101,6 +101,9 @@ pub struct Kept {
     pub runs: u64,
     /// The answer.
     pub verdict: Answer,
+    /// Whether nothing was asked: the runs were only kept. Older lines do not say.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub recorded: bool,
     /// The revision that was measured, if it is known; with a `+` if files of it were changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
@@ -113,7 +116,17 @@ pub struct Kept {
     pub log: String,
 }
 
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 impl Kept {
+    /// The answer, as people read it.
+    #[must_use]
+    pub fn answer(&self) -> &'static str {
+        if self.recorded { "recorded" } else { self.verdict.name() }
+    }
+
     /// The revision, short.
     #[must_use]
     pub fn revision(&self) -> String {
@@ -206,7 +219,7 @@ impl Followed for Recording {
         let ours = verdict.runs.iter().flatten().filter(|run| run.arm == 0);
         let good = ours.filter(|run| run.outcome == Outcome::Ok).filter_map(|run| run.value);
         let median = Spread::of(&good.collect::<Vec<f64>>()).map(|spread| spread.median);
-        Ok(vec![kept(of, median, &verdict.finding, about)?])
+        Ok(vec![Kept { recorded: true, ..kept(of, median, &verdict.finding, about)? }])
     }
 }
 
@@ -285,6 +298,7 @@ fn kept(
         value,
         runs: finding.n,
         verdict: finding.verdict,
+        recorded: false,
         revision: about.revision.clone(),
         machine: about.machine.clone(),
         kept_unix_s: about.now_unix_s,
@@ -296,6 +310,8 @@ fn kept(
 #[derive(Debug, Clone)]
 pub struct Verdicts {
     path: PathBuf,
+    /// Whether its folder is ours, and made if there is none.
+    has_own_folder: bool,
 }
 
 /// What the file has.
@@ -332,12 +348,12 @@ impl Verdicts {
     /// # Errors
     /// [`HistoryError::NoHome`].
     pub fn of_user() -> Result<Verdicts, HistoryError> {
-        Ok(Verdicts::at(state_folder()?.join("verdicts.jsonl")))
+        Ok(Verdicts { path: state_folder()?.join("verdicts.jsonl"), has_own_folder: true })
     }
 
-    /// Those in the file at `path`.
+    /// Those in the file at `path`, whose folder must be there.
     pub fn at(path: impl Into<PathBuf>) -> Verdicts {
-        Verdicts { path: path.into() }
+        Verdicts { path: path.into(), has_own_folder: false }
     }
 
     /// The file.
@@ -388,7 +404,7 @@ impl Verdicts {
     }
 
     fn opened(&self) -> io::Result<File> {
-        if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        if let Some(folder) = self.path.parent().filter(|_| self.has_own_folder) {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         let mut options = OpenOptions::new();
