@@ -197,6 +197,28 @@ fn a_control_is_said_before_it_runs() {
     assert_eq!(said.lines().next(), Some(format!(r"{notice} \u{{1b}}[8m # \n").as_str()), "{said}");
 }
 
+/// The metric is the recording's, unless another is given.
+#[test]
+fn a_log_says_what_is_measured() {
+    let folder = Folder::new();
+    let base = folder.file("base");
+    record(&base, &["--runs", "30"], "echo 5").assert_status(0);
+    let flags = ["compare", "--quiet", "--baseline", &base, "--margin", "1%", "--trust-sessions"];
+    let against = |more: &[&str]| unc(&[&flags[..], more].concat());
+    let said = against(&["--json", "-", "--", "echo 5"]);
+    said.assert_status(0);
+    assert_eq!(said.json()["hypothesis"]["metric"], "regex:.+");
+    let p90 = against(&["--quantile", "p90", "--json", "-", "--", "echo 5"]).json();
+    assert_eq!(p90["hypothesis"]["metric"], "regex:.+");
+    against(&["--", "true"]).assert_refused("did not show the metric regex:.+");
+    let values = folder.file("values");
+    let slo =
+        ["slo", "--quiet", "--at-most", "5", "--rate", "90%", "--from", "-", "--log", &values];
+    decide::unc_reading(&slo, &"3\n".repeat(200)).assert_status(0);
+    unc(&["compare", "--baseline", &values, "--", "true"])
+        .assert_refused("has runs of the metric value, not of wall");
+}
+
 #[test]
 fn what_cannot_be_compared_is_refused() {
     let folder = Folder::new();
@@ -205,7 +227,7 @@ fn what_cannot_be_compared_is_refused() {
     let against =
         |flags: &[&str]| compare(&[&["--baseline", base.as_str()], flags].concat(), &["echo 5"]);
     against(&["--margin", "1%", "--trust-sessions"]).assert_status(0);
-    unc(&["compare", "--baseline", &base, "--", "true"])
+    unc(&["compare", "--baseline", &base, "--metric", "wall", "--", "true"])
         .assert_refused("has runs of the metric regex:.+, not of wall");
     compare(&["--baseline", &base], &["echo 5", "echo 6"]).assert_refused("2 commands for one log");
     compare(&["--baseline", &base, "--margin", "1%", "--trust-sessions"], &["echo", "5"])

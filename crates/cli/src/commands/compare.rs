@@ -202,7 +202,7 @@ impl Flags {
             bursts: self.bursts,
             seed: self.seed,
             source,
-            runs: self.run.with(&first.metric),
+            runs: self.run.with(self.run.metric.first().map(String::as_str)),
             limits: self.stop.plan(),
         })
     }

@@ -291,7 +291,11 @@ impl ComparePlan {
         told: Told,
     ) -> Result<Verdict, Failure> {
         let limits = self.limits.of_runs();
-        let metric: Metric = self.runs.metric()?;
+        let metric = match &self.runs.metric {
+            Some(_) => self.runs.metric()?,
+            // Values of a file have a name of their own, and are refused below.
+            None => Metric::parse(&baseline.metric).or_else(|_| self.runs.metric())?,
+        };
         // What prints its unit shows it with the first run.
         let unit = metric
             .dimension()

@@ -289,7 +289,8 @@ impl SloPlan {
         warnings.extend(metric.floor(threshold.value));
         warnings.extend(self.doubt(&slo));
         let around = self.runs.around(&launch, 1)?;
-        let runner = Runner::new(launch, metric, Some(threshold.dimension))?;
+        let runner =
+            Runner::new(launch, metric, Some(threshold.dimension))?.for_threshold(threshold);
         catch_interrupts()?;
         let most_runs = self.limits.max_runs;
         let setting = limits
