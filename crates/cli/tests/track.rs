@@ -145,7 +145,7 @@ fn the_revision_is_the_one_that_was_measured() {
     let origin = text.find(",\"origin\":").unwrap();
     let end = origin + text[origin..].find('}').unwrap() + 1;
     std::fs::write(&older, format!("{}{}", &text[..origin], &text[end..])).unwrap();
-    assert_eq!(revision(&older), format!("{now}+"));
+    assert_eq!(revision(&older), format!("{}-dirty", &now[..12]));
 }
 
 /// Eight at once, each with a verdict of its own and one that all have: nine verdicts are kept, each once.

@@ -7,7 +7,7 @@
 //! [`supervise`], [`counters`], [`background`], [`interrupts`]; measuring this process: [`usage`]. A barrier on all
 //! threads: [`membarrier`]; whether a thread left its CPU: [`switches`]; sleeping on a word: [`futex`], [`parking`];
 //! forbidding a system call: [`filter`]; whether a process is there: [`pids`]. Where a thread runs: [`affinity`];
-//! machine code made at run time: [`code`]. Locks of files: [`filelock`].
+//! machine code made at run time: [`code`]. Locks of files: [`filelock`]. What is known of the machine: [`host`].
 //!
 //! What the rings and waits need exists on every system: [`annotate`], [`clock`], [`futex`]'s words, [`parking`],
 //! [`pids`].
@@ -52,6 +52,7 @@ pub mod filelock;
 #[cfg(target_os = "linux")]
 pub mod filter;
 pub mod futex;
+pub mod host;
 #[cfg(target_os = "linux")]
 pub mod inherited;
 #[cfg(unix)]

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use uncontended_decide::revisions::checked_out;
+use uncontended_decide::origin::revision;
 use uncontended_decide::{Failure, value};
 use uncontended_figures::read::whole;
 use uncontended_report::history::HistoryError;
@@ -203,7 +203,7 @@ impl Flags {
         let (verdict, head) = recomputed(path).map_err(settings::failure)?;
         let measured = || match &head.origin {
             Some(origin) => origin.revision.clone(),
-            None => checked_out(Path::new(".")),
+            None => revision(Path::new(".")),
         };
         let about = About {
             name: self.name.clone(),

@@ -104,7 +104,8 @@ pub struct Kept {
     /// Whether nothing was asked: the runs were only kept. Older lines do not say.
     #[serde(default, skip_serializing_if = "is_false")]
     pub recorded: bool,
-    /// The revision that was measured, if it is known; with a `+` if files of it were changed.
+    /// The revision that was measured, if it is known; with `-dirty` if files of it were changed, or a `+`
+    /// in older lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
     /// The machine, as the log has it.
