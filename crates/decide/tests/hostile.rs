@@ -25,20 +25,12 @@ fn heads() -> Vec<Question> {
         command: Some("c".to_string()),
     };
     let compare = Compare {
-        metric: "wall".to_string(),
-        unit: "ns".to_string(),
-        claim: Claim::Equivalent,
-        margin: 0.02,
         higher_is_better: true,
-        max_error: 0.01,
         block: 2,
-        commands: ["a", "b", "c"].map(String::from).to_vec(),
         baseline: 1,
-        lines: Vec::new(),
         ignore_failure: true,
-        quantile: None,
         guard: Guard::new(true, true),
-        sessions: None,
+        ..Compare::of(Claim::Equivalent, 0.02, 0.01, &["a", "b", "c"])
     };
     let permute = Permute {
         unit: "1".to_string(),

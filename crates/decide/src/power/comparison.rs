@@ -135,22 +135,8 @@ impl Comparison {
 
     /// The question that a comparison of commands would ask.
     fn question(&self) -> Compare {
-        Compare {
-            metric: "wall".to_owned(),
-            unit: "ns".to_owned(),
-            claim: self.claim,
-            margin: self.margin,
-            higher_is_better: false,
-            max_error: self.max_error,
-            block: 1,
-            commands: vec![String::new(), String::new()],
-            lines: Vec::new(),
-            baseline: 0,
-            ignore_failure: false,
-            quantile: None,
-            guard: self.guard.clone(),
-            sessions: None,
-        }
+        let asked = Compare::of(self.claim, self.margin, self.max_error, &["", ""]);
+        Compare { guard: self.guard.clone(), ..asked }
     }
 }
 
