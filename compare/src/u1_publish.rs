@@ -109,10 +109,16 @@ fn ours<const WORDS: usize>(bench: Bench) -> Bench {
             let count = &*black_box(Box::leak(Box::<Alone<$count>>::default()));
             let slots = slots();
             move |block: &mut Block| {
-                // A local variable, as in a real publishing loop.
-                let producer = count.0.producer().expect("the only one");
-                run::<WORDS, _>(block, &slots, producer, |producer, _| producer.increment())
-                    .release();
+                // A local variable, as in a real publishing loop: if the handle came from outside, it would be in memory,
+                // and each increment would wait for the store of the last.
+                run::<WORDS>(block, &slots, |slots, n| {
+                    let mut producer = count.0.producer().expect("the only one");
+                    for i in 0..n {
+                        write(slots, i);
+                        producer.increment();
+                    }
+                    producer.release();
+                });
             }
         }};
     }
@@ -166,32 +172,45 @@ fn slots<const WORDS: usize>() -> Slots<WORDS> {
 fn publish<const WORDS: usize>(
     publish: impl FnMut(u64) + Send + Copy + 'static,
 ) -> impl FnMut(&mut Block) + Send + 'static {
+    publish_after::<WORDS>(|| {}, publish)
+}
+
+/// The same, with a preparation of each block.
+fn publish_after<const WORDS: usize>(
+    prepare: impl Fn() + Send + 'static,
+    publish: impl FnMut(u64) + Send + Copy + 'static,
+) -> impl FnMut(&mut Block) + Send + 'static {
     let slots = slots();
     move |block| {
-        run::<WORDS, _>(block, &slots, publish, |publish, i| publish(i));
+        prepare();
+        let mut publish = publish;
+        run::<WORDS>(block, &slots, |slots, n| {
+            for i in 0..n {
+                write(slots, i);
+                publish(i);
+            }
+        });
     }
 }
 
-/// One block: `publish` with its own state, which stays in registers if possible.
+/// One block: `work` writes and publishes this many items.
 #[inline(always)]
-fn run<const WORDS: usize, S>(
+fn run<const WORDS: usize>(
     block: &mut Block,
     slots: &Slots<WORDS>,
-    mut state: S,
-    mut publish: impl FnMut(&mut S, u64),
-) -> S {
+    work: impl FnOnce(&[[AtomicU64; WORDS]; SLOTS], u64),
+) {
     let n = block.operations();
-    let slots = black_box(slots);
-    let state = block.measure(move || {
-        for i in 0..n {
-            slots[i as usize % SLOTS].iter().for_each(|word| word.store(i, Relaxed));
-            publish(&mut state, i);
-        }
-        state
-    });
+    let slots = black_box(&**slots);
+    block.measure(|| work(slots, n));
     let last = &slots[(n - 1) as usize % SLOTS];
     assert!(last.iter().all(|word| word.load(Relaxed) == n - 1));
-    state
+}
+
+/// Writes the item `i` into its slot.
+#[inline(always)]
+fn write<const WORDS: usize>(slots: &[[AtomicU64; WORDS]; SLOTS], i: u64) {
+    slots[i as usize % SLOTS].iter().for_each(|word| word.store(i, Relaxed));
 }
 
 /// The same in C.
@@ -209,12 +228,17 @@ fn from_c<const WORDS: usize>(count: Count) -> impl FnMut(&mut Block) + Send + '
 #[cfg(target_arch = "x86_64")]
 fn by_instruction<const WORDS: usize>(bench: Bench) -> Bench {
     use std::arch::asm;
-    let word = || black_box(Box::leak(Box::new(Line::default()))).cursor.as_ptr() as usize;
-    let (inc, add, xadd) = (word(), word(), word());
+    let line = || &*black_box(Box::leak(Box::new(Line::default())));
+    let word = || line().cursor.as_ptr() as usize;
+    let (counted, add, xadd) = (line(), word(), word());
+    let inc = counted.cursor.as_ptr() as usize;
     bench
         .subject(
             "inc, by hand",
-            publish::<WORDS>(move |_| {
+            // From zero in each block: the sign is the flag, which the count must not reach.
+            publish_after::<WORDS>(
+                move || counted.cursor.store(0, Relaxed),
+                move |_| {
                 // SAFETY: the word is never freed, and no other thread writes it; a jump leads to a call that panics.
                 unsafe {
                     asm!("inc dword ptr [{word}]", "jle {cold}", word = in(reg) inc, cold = label { unexpected() })

@@ -71,6 +71,8 @@ mod pace;
 mod plain;
 mod position;
 pub mod records;
+#[cfg(feature = "std")]
+mod several;
 mod slots;
 pub mod spsc;
 #[cfg(feature = "async")]

@@ -34,11 +34,19 @@ macro_rules! has_the_conventions {
         producer.push(4).unwrap();
         assert_eq!((consumer.pop_into(&mut values, 9), &*values), (Ok(2), &[2, 3, 4][..]));
         assert_eq!(consumer.pop_into(&mut values, 9), Err(PopError::Empty));
+        assert_eq!(consumer.pop_into_timeout(&mut values, 9, SHORT), Err(PopError::Empty));
+        assert_eq!(consumer.pop_into_wait(&mut values, 0), Some(0));
+        producer.push(5).unwrap();
+        producer.push(6).unwrap();
+        assert_eq!(consumer.pop_into_wait(&mut values, 1), Some(1));
+        assert_eq!(consumer.pop_into_deadline(&mut values, 9, late), Ok(1));
+        assert_eq!(values, [2, 3, 4, 5, 6]);
         assert_eq!(consumer.pop_deadline(Instant::now() + SHORT), Err(PopError::Empty));
         producer.push(5).unwrap();
         drop(producer);
         assert_eq!((&mut consumer).into_iter().collect::<Vec<i32>>(), [5]);
         assert_eq!(consumer.pop_into(&mut values, 9), Err(PopError::Closed));
+        assert_eq!(consumer.pop_into_wait(&mut values, 9), None);
         assert_eq!(consumer.into_iter().next(), None);
     }};
 }
@@ -117,6 +125,36 @@ fn a_consumer_of_a_broadcast_pops_clones() {
     sender.join().unwrap();
     assert_eq!((a.pop_wait(), a.pop()), (None, Err(PopError::Closed)));
     assert_eq!(a.into_iter().next(), None);
+}
+
+macro_rules! hands_over_several {
+    ($ring:expr) => {{
+        let (mut producer, mut consumer) = $ring.unwrap();
+        let count = if cfg!(miri) { 20 } else { 5_000 };
+        let sender = std::thread::spawn(move || {
+            (0..count).try_for_each(|value| {
+                if value % 50 == 0 {
+                    std::thread::sleep(SHORT / 20); // so that the consumer sleeps
+                }
+                producer.push_wait(value)
+            })
+        });
+        let mut values = Vec::new();
+        while let Some(popped) = consumer.pop_into_wait(&mut values, 3) {
+            assert!((1..=3).contains(&popped));
+        }
+        assert!(values.into_iter().eq(0..count));
+        sender.join().unwrap().unwrap();
+    }};
+}
+
+#[test]
+#[allow(unused_mut, reason = "a producer of `mpsc` pushes by shared reference")]
+fn a_consumer_sleeps_for_the_first_of_several() {
+    hands_over_several!(spsc::blocking(4));
+    hands_over_several!(mpsc::blocking(4));
+    hands_over_several!(lanes::blocking(1, 4));
+    hands_over_several!(group::blocking(1, 4));
 }
 
 macro_rules! records_wait {

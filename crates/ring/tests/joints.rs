@@ -6,13 +6,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 use std::task::{Context, Wake, Waker};
+use std::time::Duration;
 use uncontended_ring::broadcast::Plan;
 use uncontended_ring::lanes::{self, group};
 use uncontended_ring::lossy::{self, ObserveError};
 use uncontended_ring::notifier::Joint;
 use uncontended_ring::records::{self, RecordError};
 use uncontended_ring::{PopError, mpsc, spsc};
-use uncontended_wait::Ticket;
+use uncontended_wait::{Deadline, Ticket, many, single};
 
 #[derive(Default)]
 struct Woken(AtomicU32);
@@ -189,5 +190,38 @@ fn one_thread_waits_for_rings_of_all_kinds() {
             }
         }
         assert_eq!(seen.counts, [count, count, count, count, count, 2 * count]);
+    });
+}
+
+#[test]
+fn one_thread_waits_for_a_ring_and_two_event_counts() {
+    let count: u64 = if cfg!(miri) { 12 } else { 3_000 };
+    let joint = Joint::new();
+    let (mut orders, mut control) = spsc::blocking_at(2, &joint).unwrap();
+    let (log, jobs) = (single::EventCount64::new(), many::EventCount64::new());
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            let mut writer = log.producer().unwrap();
+            (0..count).for_each(|_| {
+                writer.increment();
+                joint.wake();
+            });
+        });
+        threads.spawn(|| {
+            (0..count).for_each(|_| {
+                jobs.increment();
+                joint.wake();
+            });
+        });
+        threads.spawn(move || (0..count).try_for_each(|order| orders.push_wait(order)));
+        let mut seen = (0, 0, 0);
+        while seen != (count, count, count) {
+            let look = || {
+                let now = (seen.0 + u64::from(control.pop().is_ok()), log.value(), jobs.value());
+                (now != seen).then_some(now)
+            };
+            let soon = Deadline::after(Duration::from_secs(10));
+            seen = joint.sleep_until_deadline(look, soon).expect("each event wakes the joint");
+        }
     });
 }

@@ -5,7 +5,7 @@
 
 mod exploring;
 
-use exploring::{begins, holds};
+use exploring::{begins, begins_with, holds};
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::lanes::group::{self, Consumer};
 use uncontended_ring::notifier::{Joint, Notifier};
@@ -396,5 +396,6 @@ fn a_joint_of_two() {
 
 #[test]
 fn a_value_wakes_the_consumer_among_those_that_sleep_on_a_joint() {
-    begins("a_value_wakes_the_consumer_among_those_that_sleep_on_a_joint", a_joint_of_two);
+    let name = "a_value_wakes_the_consumer_among_those_that_sleep_on_a_joint";
+    begins_with(30_000, name, a_joint_of_two);
 }

@@ -156,7 +156,7 @@ fn a_sink_is_idle(other: fn(mpsc::Producer<u32, Sleepers>) -> bool) {
 }
 
 fn a_sink_is_idle_beside_a_thread() {
-    a_sink_is_idle(|mut other| other.push_wait(3).is_ok());
+    a_sink_is_idle(|other| other.push_wait(3).is_ok());
 }
 
 fn a_sink_is_idle_beside_a_task() {

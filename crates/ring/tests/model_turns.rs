@@ -5,7 +5,7 @@
 
 mod exploring;
 
-use exploring::{begins, holds};
+use exploring::{begins, begins_with, holds};
 use uncontended_model::real::spawn;
 use uncontended_ring::broadcast::Plan;
 use uncontended_ring::mpsc;
@@ -19,7 +19,7 @@ fn two_slots_for_two() {
     let sleepers = [first.clone(), first]
         .map(|producer| spawn(move || producer.push_wait(3).map(|()| producer).unwrap()));
     assert_eq!(consumer.pop_into(&mut Vec::new(), 2), Ok(2));
-    sleepers.map(|sleeper| drop(sleeper.join().unwrap()));
+    sleepers.into_iter().for_each(|sleeper| drop(sleeper.join().unwrap()));
 }
 
 /// A producer that sleeps for two slots, which come one by one.
@@ -64,7 +64,7 @@ fn a_sleeper_for_two_slots_is_woken_by_each() {
 
 #[test]
 fn two_slots_wake_two_producers() {
-    begins("two producers asleep for two slots", two_slots_for_two);
+    begins_with(20_000, "two producers asleep for two slots", two_slots_for_two);
 }
 
 #[test]

@@ -3,9 +3,10 @@
 
 mod mapped;
 
-use mapped::{as_child, die, killed, memory, start};
+use mapped::{as_child, beside_a_copy, die, killed, memory, start, while_stopped};
+use std::time::Duration;
 use uncontended_ring::PopError;
-use uncontended_ring::spsc::shared::{self, RoleError, Shared};
+use uncontended_ring::spsc::shared::{self, Holder, RoleError, Shared};
 
 const VALUES: u64 = 5_000;
 
@@ -106,4 +107,42 @@ fn a_consumer_that_was_killed_is_followed_by_one_that_reads_again_what_was_not_g
     producer.push(3).unwrap();
     drop(producer);
     assert_eq!(std::iter::from_fn(|| successor.pop_wait()).collect::<Vec<_>>(), [2, 3]);
+}
+
+#[test]
+fn a_child_that_was_forked_drops_its_copies_and_the_sides_remain() {
+    let (ring, _fd) = ring(2);
+    let sides = (ring.producer().unwrap(), ring.consumer().unwrap());
+    let (mut producer, mut consumer) = beside_a_copy(sides, drop);
+    assert_eq!((producer.push(1), consumer.pop()), (Ok(()), Ok(1)));
+    assert_eq!(consumer.pop(), Err(PopError::Empty), "the producer has not gone");
+    let here = Holder::Lives { pid: std::process::id() };
+    assert_eq!((ring.producer_holder(), ring.consumer_holder()), (here, here));
+    drop(producer);
+    assert_eq!(consumer.pop(), Err(PopError::Closed));
+}
+
+#[test]
+fn a_consumer_that_is_stopped_is_waited_for_and_not_succeeded() {
+    let (ring, fd) = ring(64);
+    let mut producer = ring.producer().unwrap();
+    let mut child = start("consume", fd);
+    let (pid, short) = (child.id(), Duration::from_millis(2));
+    let mut next = 0;
+    for _ in 0..10 {
+        for _ in 0..VALUES / 20 {
+            producer.push_wait(next).unwrap();
+            next += 1;
+        }
+        while_stopped(&child, || {
+            while producer.push_timeout(next, short).is_ok() {
+                next += 1;
+            }
+            assert_eq!(ring.consumer_holder(), Holder::Lives { pid });
+            assert_eq!(ring.take_over_consumer().err(), Some(RoleError::Held { pid }));
+        });
+    }
+    (next..VALUES).for_each(|value| producer.push_wait(value).unwrap());
+    drop(producer);
+    assert!(child.wait().unwrap().success());
 }

@@ -3,10 +3,10 @@
 
 mod mapped;
 
-use mapped::{as_child, die, killed, memory, start};
+use mapped::{as_child, beside_a_copy, die, killed, memory, start, while_stopped};
 use std::time::Duration;
 use uncontended_ring::records::RecordError;
-use uncontended_ring::records::shared::{self, RoleError, Shared};
+use uncontended_ring::records::shared::{self, Holder, RoleError, Shared};
 use uncontended_wait::Deadline;
 
 const RECORDS: u32 = 5_000;
@@ -107,4 +107,58 @@ fn a_consumer_that_was_killed_is_followed_by_one_that_reads_again_what_was_not_r
         record.release();
     }
     assert_eq!(successor.read().err(), Some(RecordError::Empty));
+}
+
+#[test]
+fn a_child_that_was_forked_drops_its_copies_and_the_sides_remain() {
+    let (ring, _fd) = ring(128);
+    let sides = (ring.producer().unwrap(), ring.consumer().unwrap());
+    let (mut producer, mut consumer) = beside_a_copy(sides, drop);
+    producer.push(b"one").unwrap();
+    consumer.read().unwrap().release();
+    assert_eq!(consumer.read().err(), Some(RecordError::Empty), "the producer is still counted");
+    assert_eq!(ring.consumer_holder(), Holder::Lives { pid: std::process::id() });
+    // A clone that the child makes is a producer of its own.
+    producer = beside_a_copy(producer, |copy| {
+        let mut clone = copy.clone();
+        drop(copy);
+        clone.push(b"two").unwrap();
+    });
+    assert_eq!(&*consumer.read().unwrap(), b"two");
+    consumer.read().unwrap().release();
+    assert_eq!(consumer.read().err(), Some(RecordError::Empty));
+    ring.close();
+    drop(producer);
+    assert_eq!(consumer.read().err(), Some(RecordError::Closed));
+}
+
+#[test]
+fn a_producer_that_is_stopped_anywhere_loses_no_record() {
+    let (ring, fd) = ring(256);
+    let mut consumer = ring.consumer().unwrap();
+    let mut children = [start("produce", fd), start("produce", fd)];
+    let mut sum = 0;
+    let mut read = |count: u32, limit: Duration| {
+        (0..count).all(|_| match consumer.read_timeout(limit) {
+            Ok(record) => {
+                sum += u64::from(u32::from_ne_bytes(record[..4].try_into().unwrap()));
+                record.release();
+                true
+            }
+            Err(_) => false,
+        })
+    };
+    let mut left = 2 * RECORDS;
+    // So few that neither child has ended.
+    for stop in 0..10 {
+        assert!(read(RECORDS / 20, Duration::MAX));
+        left -= RECORDS / 20;
+        // The other continues, unless a claim of this one is in the way.
+        while_stopped(&children[stop % 2], || {
+            left -= (0..100).take_while(|_| read(1, Duration::from_millis(2))).count() as u32;
+        });
+    }
+    assert!(read(left, Duration::MAX));
+    children.iter_mut().for_each(|child| assert!(child.wait().unwrap().success()));
+    assert_eq!(sum, u64::from(RECORDS) * u64::from(RECORDS - 1));
 }

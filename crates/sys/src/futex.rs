@@ -73,6 +73,7 @@ fn command(command: libc::c_int, scope: Scope) -> libc::c_int {
 }
 
 #[cfg(target_os = "linux")]
+#[allow(deprecated, reason = "the field's type, which libc will widen on musl")]
 fn timespec(ns: u64) -> libc::timespec {
     let tv_sec = libc::time_t::try_from(ns / 1_000_000_000).unwrap_or(libc::time_t::MAX);
     libc::timespec { tv_sec, tv_nsec: (ns % 1_000_000_000) as libc::c_long }

@@ -85,6 +85,7 @@ impl Signals {
     }
 
     /// The next of the blocked signals, or `None` after `timeout`.
+    #[allow(deprecated, reason = "the field's type, which libc will widen on musl")]
     pub fn wait(&self, timeout: Duration) -> Option<Received> {
         let limit = libc::timespec {
             tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),

@@ -38,7 +38,7 @@ typedef enum unc_status {
   UNC_STATUS_ZERO_CAPACITY = 4,
   // There is not enough memory.
   UNC_STATUS_TOO_LARGE = 5,
-  // The record is longer than the ring can ever hold, or than the memory given for it.
+  // The record is longer than the ring can ever hold, or than the memory given for it; or an element is too long.
   UNC_STATUS_TOO_LONG = 6,
   // A null pointer where one is needed, a size of zero, an element of another size than the ring holds, or a call
   // that must wait: to push while elements are claimed, to commit more than were.
@@ -572,7 +572,9 @@ enum unc_status unc_shared_records_create(void *memory,
 // As for `unc_shared_records_create`, except that the memory is in use as a ring.
 enum unc_status unc_shared_records_attach(void *memory, size_t bytes, struct unc_shared_records **records);
 
-// Adds a producer, and stores its handle. UNC_STATUS_CLOSED: the ring was closed to new producers.
+// Adds a producer, and stores its handle. UNC_STATUS_CLOSED: the ring was closed to new producers. It belongs to this
+// process, as the consumer does: a copy that a fork leaves in a child may be closed, which changes nothing, but not
+// used.
 //
 // # Safety
 // `records` is an attachment or null, and no other call uses it; `producer` points to memory for a pointer or is null.

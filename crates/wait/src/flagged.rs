@@ -6,12 +6,14 @@
 //!
 //! # State
 //! ```text
-//! word:  the primitive's count: a change says that something may have happened | 1 bit ASLEEP: a thread may sleep
+//! word:  the primitive's count: a change says that something may have happened | 1 bit ASLEEP: a thread may sleep.
+//!        `Publishers::Elsewhere`: between the two | 1 bit ORDERED: a heavy fence has followed the flag
 //! mode:  28 bits: the word's number among those with tasks (I4 of `tasks`) | TURN | CLOSED | TIMED | SHARED
 //! ```
 //!
 //! # Edges
 //! close: `close` -> a check that finds the mode closed. Everything published before the close.
+//! ordered: `order` -> `flag`. The heavy fence of one waiter, for others (I7).
 //! flag: `advance` -> `flag`. Everything published before, for primitives whose publishers and waiters change the word
 //! only by read-modify-writes and therefore need no fence.
 //!
@@ -29,6 +31,10 @@
 //! I6: an unlocked addition that was in flight when the flag was set overwrites the flag. The setter notices after its
 //!     heavy fence. Meanwhile another waiter may have gone to sleep under the lost flag: one whose own fence preceded a
 //!     clear and that then saw the same flagged word. So a waiter that set the flag and finds it gone wakes all.
+//! I7: ORDERED is set only in the very word that held the flag before the heavy fence, and goes with the flag. So a
+//!     waiter that finds it needs no fence of its own. A publisher that passed its light fence before that heavy fence
+//!     has published what the waiter's check now sees (edge `ordered`); one that passes it later loads this word, and
+//!     finds the flag, or a later one, under which no thread sleeps that saw this one.
 //!
 //! # Evidence
 //! tests/model.rs, tests/model_event_counts.rs: every primitive. Mutants: tests/mutants/sleepers.toml.
@@ -83,7 +89,7 @@ impl<W: Width> std::fmt::Debug for Flagged<W> {
 /// How publishers see the flag, and therefore what a waiter does before it may sleep (I3).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Publishers {
-    /// They store elsewhere, pass a light fence, then load the flag. The waiter runs a heavy fence.
+    /// They store elsewhere, pass a light fence, then load the flag. The first waiter runs a heavy fence (I7).
     Elsewhere,
     /// One publisher adds to the word without LOCK. The waiter runs a heavy fence and repairs a flag that an addition
     /// overwrote (I6).
@@ -177,17 +183,17 @@ impl<W: Width> Flagged<W> {
     ) -> Result<R, TimedOut> {
         let (mut backoff, mut repair) = (SleepBackoff::default(), FlagRepair::new(self));
         while !deadline.has_passed() {
-            let flagged = self.flag(&mut repair);
-            let is_ordered = flagged.is_some() && self.order(publishers);
+            let flagged = self.flag(&mut repair).map(|word| self.order(publishers, word));
+            let is_ordered = flagged.is_some_and(|(_, is_ordered)| is_ordered);
             repair.check(publishers, is_ordered);
             // Also after a failed exchange: the word changed, so a publisher may have woken the waiters.
             if let Some(value) = ready() {
                 return Ok(value);
             }
-            let Some(word) = flagged else { continue };
+            let Some((word, _)) = flagged else { continue };
             // I3: flag, order, check; now the kernel compares the word and queues this thread in one step.
             let until = if is_ordered { self.longest(deadline) } else { backoff.next(deadline) };
-            let end = self.block(word, until, is_ordered);
+            let end = self.block(word.low(), until, is_ordered);
             if let Some(value) = ready() {
                 return Ok(value);
             }
@@ -200,29 +206,40 @@ impl<W: Width> Flagged<W> {
         Err(TimedOut)
     }
 
-    /// The low half of the word with the flag set; `None` if the word changed in between.
+    /// The word with the flag set; `None` if it changed in between.
     #[cfg_attr(unc_model, track_caller)]
-    pub(crate) fn flag(&self, repair: &mut FlagRepair<'_, W>) -> Option<u32> {
+    pub(crate) fn flag(&self, repair: &mut FlagRepair<'_, W>) -> Option<W> {
         // EDGE flag (acquire): where no fence follows, orders the check after everything published before a clear.
+        // EDGE ordered (acquire): and after the fence of the waiter that set ORDERED.
         let found = W::load(&self.word, Acquire);
         if found.is_flagged() {
-            return Some(found.low());
+            return Some(found);
         }
         // EDGE flag (acquire): likewise.
         W::compare_exchange(&self.word, found, found.flagged(), Acquire, Relaxed).ok()?;
         debug_assert!(found.flagged().is_flagged() && found.flagged().unflagged() == found, "I1");
         repair.set = Some(found.flagged());
-        Some(found.flagged().low())
+        Some(found.flagged())
     }
 
-    /// Orders the flag before the coming check, in the view of every publisher. False: some publisher may see it
-    /// otherwise.
+    /// Orders the flag in `word` before the coming check, in the view of every publisher. False: some publisher may see
+    /// it otherwise. Returns the word to sleep under as well.
     #[cfg_attr(unc_model, track_caller)]
-    fn order(&self, publishers: Publishers) -> bool {
+    pub(crate) fn order(&self, publishers: Publishers, word: W) -> (W, bool) {
+        let is_elsewhere = publishers == Publishers::Elsewhere;
         if publishers == Publishers::Locked {
-            return true;
+            return (word, true);
         }
-        bare::heavy(self.scope()).is_ok() && self.mode.load(Relaxed) & TIMED == 0
+        if is_elsewhere && word.is_ordered() {
+            return (word, self.mode.load(Relaxed) & TIMED == 0);
+        }
+        let is_ordered = bare::heavy(self.scope()).is_ok() && self.mode.load(Relaxed) & TIMED == 0;
+        if !(is_elsewhere && is_ordered) {
+            return (word, is_ordered);
+        }
+        // EDGE ordered (release): the fence. If the word has changed, the kernel refuses the sleep under it.
+        let set = W::compare_exchange(&self.word, word, word.ordered(), Release, Relaxed);
+        (if set.is_ok() { word.ordered() } else { word }, true)
     }
 
     /// When a sleep ends at the latest (I2). Under the checker no process dies.
@@ -337,8 +354,8 @@ impl<W: Width> Flagged<W> {
     }
 
     /// Like `order`, but false between processes: a publisher in another process cannot wake this one's tasks.
-    pub(crate) fn order_for_task(&self, publishers: Publishers) -> bool {
-        self.order(publishers) && self.scope() == Scope::Private
+    pub(crate) fn order_for_task(&self, publishers: Publishers, word: W) -> bool {
+        self.order(publishers, word).1 && self.scope() == Scope::Private
     }
 }
 
@@ -404,22 +421,25 @@ impl<W: Width> Drop for WakeOthers<'_, W> {
 #[cfg(all(test, not(unc_model)))]
 mod tests {
     use super::*;
+    use crate::width::Sealed as _;
     use std::sync::Arc;
 
     #[test]
     fn a_word_whose_barrier_may_be_refused_is_never_ordered_by_it() {
         let flagged = Flagged::<u32>::new(Scope::Shared);
-        assert!(flagged.order(Publishers::Locked));
+        let is_ordered = |publishers| flagged.order(publishers, 1).1;
+        assert!(is_ordered(Publishers::Locked));
         flagged.mode.fetch_or(TIMED, Relaxed);
-        assert!(!flagged.order(Publishers::Elsewhere) && !flagged.order(Publishers::Unlocked));
-        assert!(flagged.order(Publishers::Locked), "which needs no barrier");
+        assert!(!is_ordered(Publishers::Elsewhere) && !is_ordered(Publishers::Unlocked));
+        assert!(!flagged.order(Publishers::Elsewhere, 1_u32.ordered()).1, "nor by that of another");
+        assert!(is_ordered(Publishers::Locked), "which needs no barrier");
     }
 
     /// The last sentence of I6.
     #[test]
     fn a_waiter_that_leaves_with_a_flag_that_may_be_lost_wakes_the_others() {
         let flagged = Arc::new(Flagged::<u32>::new(Scope::Private));
-        let low = flagged.flag(&mut FlagRepair::new(&flagged)).expect("no other thread");
+        let low = flagged.flag(&mut FlagRepair::new(&flagged)).expect("no other thread").low();
         let until = Deadline::after(Duration::from_secs(60));
         let sleeper = std::thread::spawn({
             let flagged = Arc::clone(&flagged);

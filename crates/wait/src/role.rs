@@ -16,8 +16,8 @@
 //!   in `/proc` depend on the time namespace of the reader.
 //!
 //! The processes must be in one pid namespace, where each has one pid for all. A process that forks while it holds a
-//! role does not share it with the child. One that moves itself to another time namespace (setns(2)) while it holds a
-//! role may be taken for dead.
+//! role does not share it with the child, so a side that holds the role does nothing when the child drops its copy. One
+//! that moves itself to another time namespace (setns(2)) while it holds a role may be taken for dead.
 //!
 //! # Edges
 //! role: `give_back` -> `claim`, `take_over`. What the last holder did. A holder that died leaves no such edge: the
@@ -28,8 +28,10 @@
 //! time_namespaces(7), pid_namespaces(7): a `/proc` shows the pids of the namespace in which it was mounted.
 
 use std::fmt;
+#[cfg(unc_model)]
+use uncontended_atomic::Named;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{AtomicU64, Named, Scope};
+use uncontended_atomic::{AtomicU64, Scope};
 use uncontended_sys::pids;
 
 const FREE: u64 = 0;
@@ -88,6 +90,13 @@ pub struct Role(AtomicU64);
 
 impl Role {
     /// A role without a holder.
+    #[cfg(not(unc_model))]
+    pub const fn new() -> Role {
+        Role(AtomicU64::new(FREE))
+    }
+
+    /// A role without a holder.
+    #[cfg(unc_model)]
     pub fn new() -> Role {
         Role(AtomicU64::new(FREE).named("role"))
     }
@@ -95,6 +104,23 @@ impl Role {
     /// The current holder.
     pub fn holder(&self) -> Holder {
         holder(self.0.load(Relaxed))
+    }
+
+    /// Whether this process holds it. A child that was forked while its parent held the role does not.
+    ///
+    /// ```
+    /// use uncontended_wait::{Scope, role::Role};
+    /// let role = Role::new();
+    /// assert!(!role.is_mine());
+    /// role.claim(Scope::Shared).unwrap();
+    /// assert!(role.is_mine());
+    /// ```
+    pub fn is_mine(&self) -> bool {
+        match self.0.load(Relaxed) {
+            FREE | GIVEN_UP => false,
+            HERE => true,
+            word => word as u32 == std::process::id(),
+        }
     }
 
     /// Takes a role without a holder.

@@ -8,11 +8,11 @@
 //!
 //! While no thread sleeps, `wake` is a load and a branch, without an atomic read-modify-write or a fence. The waiter
 //! pays: before it sleeps it runs a heavy fence (a membarrier), which finds every publisher either before its store or
-//! past its load. Where barriers are refused, waiters sleep for bounded times instead (`spin`), so a missed wakeup is
-//! a delay of at most 16 ms, never a hang.
+//! past its load. Waiters that find another one asleep rely on its fence. Where barriers are refused, waiters sleep for
+//! bounded times instead (`spin`), so a missed wakeup is a delay of at most 16 ms, never a hang.
 //!
 //! # State
-//! A [`Flagged`] word whose count is the number of wakeups. It wraps after 2^31 of them; a waiter that is preempted
+//! A [`Flagged`] word whose count is the number of wakeups. It wraps after 2^30 of them; a waiter that is preempted
 //! between setting the flag and sleeping for exactly that many can miss them all.
 //!
 //! # Edges
@@ -24,7 +24,7 @@
 //! The publisher's own release store, paired with the acquire load of the check, carries what the publisher wrote.
 //!
 //! # Invariants
-//! I1 to I5: those of [`Flagged`].
+//! I1 to I5, and I7: those of [`Flagged`].
 //! I6: every clear, and every `wake_one`, advances the count: the word never holds the same flagged value again.
 //!
 //! # Evidence
@@ -40,10 +40,14 @@ use uncontended_atomic::Ordering::Relaxed;
 use uncontended_atomic::Scope;
 use uncontended_fence::{Refused, bare};
 
-/// Added to a flagged word: the carry out of bit 0 clears the flag and advances the count.
-const CLEAR_AND_COUNT: u32 = 1;
-const COUNT: u32 = 2;
-const _: () = assert!(1 + CLEAR_AND_COUNT == COUNT, "I6");
+/// The flag, and whether it is ordered.
+const FLAGS: u32 = 3;
+const COUNT: u32 = 4;
+
+/// Clears the flags and advances the count.
+fn cleared(word: u32) -> u32 {
+    (word | FLAGS).wrapping_add(1)
+}
 
 /// Threads that sleep until a condition holds: any condition, of any atomics.
 ///
@@ -135,7 +139,7 @@ impl Sleepers {
     /// the flag and not yet woken anyone.
     #[cold]
     pub fn wake_after_a_death(&self) {
-        self.0.advance(|word| word.wrapping_add(CLEAR_AND_COUNT));
+        self.0.advance(cleared);
         self.0.wake_waiters(u32::MAX);
     }
 
@@ -177,7 +181,7 @@ impl Sleepers {
         self.0.is_flagged()
     }
 
-    /// How often a publisher woke sleepers, modulo 2^31.
+    /// How often a publisher woke sleepers, modulo 2^30.
     pub fn wakes(&self) -> u32 {
         self.0.word.load(Relaxed) / COUNT
     }
@@ -257,7 +261,7 @@ impl Sleepers {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn wake_all(&self) {
-        if self.0.advance(|word| word.wrapping_add(CLEAR_AND_COUNT)) {
+        if self.0.advance(cleared) {
             self.0.wake_waiters(u32::MAX);
         }
     }
@@ -303,7 +307,7 @@ mod tests {
             std::thread::yield_now();
         }
         is_over.store(true, Relaxed);
-        assert!(sleepers.0.advance(|word| word.wrapping_add(CLEAR_AND_COUNT)));
+        assert!(sleepers.0.advance(cleared));
     }
 
     #[test]

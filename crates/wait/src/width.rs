@@ -1,4 +1,5 @@
-//! Counts of 32 and of 64 bits behind one trait: a word whose bit 0 is a flag and whose upper bits count.
+//! Counts of 32 and of 64 bits behind one trait: a word whose bit 0 is a flag and whose upper bits count. Where no
+//! thread adds to the word, bit 1 is a second flag (I7 of `flagged`).
 
 use std::fmt::Debug;
 use uncontended_atomic::{AtomicU32, AtomicU64, FutexWord, Named, Ordering};
@@ -14,6 +15,9 @@ pub trait Sealed: Sized {
     const ZERO: Self;
     const ONE: Self;
     type Atomic: FutexWord + Debug + Send + Sync;
+    /// A new atomic of zero.
+    #[cfg(not(unc_model))]
+    const ZEROED: Self::Atomic;
 
     fn atomic(value: Self) -> Self::Atomic;
     fn load(atomic: &Self::Atomic, order: Ordering) -> Self;
@@ -35,6 +39,8 @@ pub trait Sealed: Sized {
     fn is_flagged(&self) -> bool;
     fn flagged(self) -> Self;
     fn unflagged(self) -> Self;
+    fn is_ordered(&self) -> bool;
+    fn ordered(self) -> Self;
     /// The half that a futex compares.
     fn low(self) -> u32;
     /// A count shifted to the upper bits.
@@ -50,6 +56,8 @@ macro_rules! width {
             const ZERO: Self = 0;
             const ONE: Self = 1;
             type Atomic = $atomic;
+            #[cfg(not(unc_model))]
+            const ZEROED: $atomic = $atomic::new(0);
 
             #[inline(always)]
             #[track_caller]
@@ -107,6 +115,16 @@ macro_rules! width {
             #[inline(always)]
             fn unflagged(self) -> Self {
                 self & !1
+            }
+
+            #[inline(always)]
+            fn is_ordered(&self) -> bool {
+                *self & 2 != 0
+            }
+
+            #[inline(always)]
+            fn ordered(self) -> Self {
+                self | 2
             }
 
             #[inline(always)]

@@ -9,6 +9,9 @@ use uncontended_testkit::explored::{self, BOTH};
 use uncontended_wait::role::Role;
 use uncontended_wait::{Deadline, Parker, Scope, Sleepers};
 
+/// Interleavings first: they end soonest.
+const ALL: [Memory; 3] = [Memory::Sc, Memory::C11, Memory::Tso];
+
 fn explorer(memory: Memory) -> Explorer {
     Explorer::new(memory).events(300)
 }
@@ -197,9 +200,8 @@ fn an_end_reaches_a_waiter_while_another_thread_wakes_it() {
 #[test]
 fn two_waiters_are_woken_by_different_events() {
     let name = "two waiters for different events";
-    explored::begins(name, (30_000, None), &[Memory::Sc], explorer, || {
-        two_waiters_for_different_events
-    });
+    let explorer = |memory| explorer(memory).executions(20_000_000);
+    explored::begins(name, (30_000, None), &ALL, explorer, || two_waiters_for_different_events);
 }
 
 /// A producer's role goes from one thread to another that asks until it is free; the count continues.

@@ -143,6 +143,30 @@ fn the_producer_of_a_count_that_was_killed_is_found_out_and_followed() {
     assert!(shared.count.is_closed());
 }
 
+#[test]
+fn a_child_that_was_forked_drops_its_copy_of_the_producer_and_the_count_stays_open() {
+    let shared = share();
+    let mut producer = shared.count.producer().unwrap();
+    // SAFETY: the child makes system calls and accesses atomics, and needs none of the parent's other threads.
+    let process = unsafe { libc::fork() };
+    assert!(process >= 0);
+    if process == 0 {
+        drop(producer);
+        // SAFETY: ends the child at once, without what the parent has to do at its own end.
+        unsafe { libc::_exit(0) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` lives until the call returns.
+    assert_eq!(unsafe { libc::waitpid(process, &raw mut status, 0) }, process);
+    assert_eq!(status, 0);
+    let me = Holder::Lives { pid: std::process::id() };
+    assert_eq!((shared.count.holder(), shared.count.is_closed()), (me, false));
+    producer.increment();
+    assert_eq!(shared.count.value(), 1);
+    drop(producer);
+    assert!(shared.count.is_closed());
+}
+
 /// Counts its wakeups.
 #[derive(Default)]
 struct Count(AtomicUsize);

@@ -95,7 +95,7 @@ debian() {
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
 }
 # What the library builds for, and of these, what the workbench does; they are not tested there.
-OTHER_TARGETS="riscv64gc-unknown-linux-gnu i686-unknown-linux-gnu aarch64-apple-darwin x86_64-apple-darwin x86_64-pc-windows-gnu"
+OTHER_TARGETS="riscv64gc-unknown-linux-gnu i686-unknown-linux-gnu x86_64-unknown-linux-musl aarch64-apple-darwin x86_64-apple-darwin x86_64-pc-windows-gnu"
 WORKBENCH_TARGETS="riscv64gc-unknown-linux-gnu aarch64-apple-darwin x86_64-apple-darwin"
 # It has no system: rings whose sides poll need alloc alone.
 BARE_TARGET="x86_64-unknown-none"

@@ -192,10 +192,12 @@ fn interpreted() -> Vec<Step> {
     let sanitized = "cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu --target-dir target/tsan";
     steps.push(
         step(
-            "ThreadSanitizer on waits",
+            "ThreadSanitizer on waits and rings",
             12,
             format!(
-                r#"RUSTFLAGS="-Zsanitizer=thread" {sanitized} -p uncontended-wait --test sleepers --test event_counts --test tasks"#
+                r#"export RUSTFLAGS="-Zsanitizer=thread"
+{sanitized} -p uncontended-wait --test sleepers --test event_counts --test tasks &&
+  {sanitized} -p uncontended-ring --test conventions --test joints --test tasks --test departures"#
             ),
         )
         .needs(&RUST_SRC)

@@ -32,7 +32,9 @@ pub struct Claim<'p, T, N: Notifier = Silent> {
 }
 
 impl<'p, T, N: Notifier> Claim<'p, T, N> {
-    pub(super) fn new(producer: &'p mut Producer<T, N>, count: u64) -> Claim<'p, T, N> {
+    /// # Safety
+    /// The producer has found room for `count` values (I1).
+    pub(super) unsafe fn new(producer: &'p mut Producer<T, N>, count: u64) -> Claim<'p, T, N> {
         Claim { producer, count, filled: 0 }
     }
 

@@ -27,7 +27,9 @@ use uncontended_atomic::Ordering::{AcqRel, Relaxed, Release};
 pub struct Consumers<T, N: Notifier = Silent>(Vec<Consumer<T, N>>);
 
 impl<T, N: Notifier> Consumers<T, N> {
-    pub(super) fn new(ring: &Arc<Ring<T, N>>) -> Consumers<T, N> {
+    /// # Safety
+    /// The ring is new, and there are no other consumers (I4).
+    pub(super) unsafe fn new(ring: &Arc<Ring<T, N>>) -> Consumers<T, N> {
         let readers = |index: usize| (0..ring.stages[index].readers()).map(move |m| (index, m));
         let all = (0..ring.stages.len()).flat_map(readers);
         let consumer = |(stage, member)| Consumer {

@@ -48,7 +48,9 @@ pub struct Producer<T, N: Notifier = Silent> {
 unsafe impl<T, N: Notifier> Send for Producer<T, N> {}
 
 impl<T, N: Notifier> Producer<T, N> {
-    pub(super) fn new(ring: Arc<Ring<T, N>>) -> Producer<T, N> {
+    /// # Safety
+    /// The ring is new, and there is no other producer (I1, I4).
+    pub(super) unsafe fn new(ring: Arc<Ring<T, N>>) -> Producer<T, N> {
         let next = Position::new(0);
         let (limit, slots) = (next.plus(ring.capacity), ring.slots.view());
         let (ahead, fetch) = (slots.ahead(), slots.last_whole_line(limit));
@@ -80,7 +82,8 @@ impl<T, N: Notifier> Producer<T, N> {
     /// There is not enough room now; or `count` exceeds the capacity; or all consumers have gone.
     pub fn claim(&mut self, count: usize) -> Result<Claim<'_, T, N>, ClaimError> {
         self.find(count)?;
-        Ok(Claim::new(self, count as u64))
+        // SAFETY: there is room for them, as found just now (I1).
+        Ok(unsafe { Claim::new(self, count as u64) })
     }
 
     /// Makes sure that there is room for `count` values.

@@ -85,7 +85,10 @@ impl Plan {
             capacity: self.capacity as u64,
             written: AtomicU64::new(0).named("written"),
         });
-        Ok((Producer::new(Arc::clone(&ring)), Consumers::new(&ring)))
+        // SAFETY: the ring is new, and this is its only producer (I1, I4).
+        let producer = unsafe { Producer::new(Arc::clone(&ring)) };
+        // SAFETY: these are the only consumers of a new ring (I4).
+        Ok((producer, unsafe { Consumers::new(&ring) }))
     }
 }
 

@@ -27,13 +27,24 @@ impl Held {
     pub(crate) unsafe fn new(role: NonNull<Role>, keep: Arc<dyn Send + Sync>) -> Held {
         Held { role, _keep: keep }
     }
+
+    fn role(&self) -> &Role {
+        // SAFETY: `_keep` keeps the memory (I1).
+        unsafe { self.role.as_ref() }
+    }
+
+    /// Whether this is the copy that a fork left in a child, which does not hold the role. Its side changes nothing
+    /// when it is dropped.
+    pub(crate) fn is_a_copy(&self) -> bool {
+        !self.role().is_mine()
+    }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // SAFETY: `_keep` keeps the memory (I1).
-        let role = unsafe { self.role.as_ref() };
-        role.give_up();
+        if !self.is_a_copy() {
+            self.role().give_up();
+        }
     }
 }
 

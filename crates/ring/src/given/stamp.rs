@@ -16,7 +16,7 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{AtomicU32, AtomicU64, Named};
 
 const MAGIC: u64 = u64::from_ne_bytes(*b"unc ring");
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 
 /// The kinds of rings in provided memory.
 #[derive(Clone, Copy, Debug)]

@@ -39,7 +39,9 @@ pub struct Consumer<T, N: Notifier = Silent> {
 }
 
 impl<T, N: Notifier> Consumer<T, N> {
-    pub(super) fn new(ring: Arc<Ring<T, N>>, head: Position) -> Consumer<T, N> {
+    /// # Safety
+    /// There is no other consumer (I4), and `head` is its position.
+    pub(super) unsafe fn new(ring: Arc<Ring<T, N>>, head: Position) -> Consumer<T, N> {
         let view = ring.slots.view();
         let (ahead, fetch) = (view.ahead(), view.last_whole_line(head));
         Consumer { ring, head, seen: head, ahead, fetch, pace: Pace::default() }

@@ -145,7 +145,10 @@ fn ring_at<T, N: Notifier>(
         slots: Slots::new(capacity, empty)?,
         capacity: capacity as u64,
     });
-    Ok((Producer::new(Arc::clone(&ring), start), Consumer::new(ring, start)))
+    // SAFETY: the ring is new, starts at `start`, and counts one producer (I1, I5).
+    let producer = unsafe { Producer::new(Arc::clone(&ring), start) };
+    // SAFETY: this is the first consumer of a new ring (I4).
+    Ok((producer, unsafe { Consumer::new(ring, start) }))
 }
 
 impl<T, N> Drop for Ring<T, N> {

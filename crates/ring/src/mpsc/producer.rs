@@ -38,7 +38,9 @@ pub struct Producer<T, N: Notifier = Silent> {
 }
 
 impl<T, N: Notifier> Producer<T, N> {
-    pub(super) fn new(ring: Arc<Ring<T, N>>, head: Position) -> Producer<T, N> {
+    /// # Safety
+    /// The ring's `producers` counts it (I5), and `head` is a position that the consumer has come to (I1).
+    pub(super) unsafe fn new(ring: Arc<Ring<T, N>>, head: Position) -> Producer<T, N> {
         let limit = Cursor::new("limit", head.plus(ring.capacity));
         Producer { limit, ahead: ring.slots.view().ahead(), ring }
     }

@@ -115,7 +115,8 @@ impl Sleeping for Sleepers {
 ///   process, where a producer in another one cannot reach it. Let a thread of its own wait for such a ring and push
 ///   into one that can join.
 /// - Rings of which the sides poll (`ring`): they notify nothing.
-/// - Event counts: they wake their own waiters. A thread that increments one may wake the joint as well.
+/// - Event counts: they wake their own waiters. A thread that increments one calls [`wake`](Sleepers::wake) on the
+///   joint as well, and the closure compares [`value`](uncontended_wait::EventCount::value) with the last that it saw.
 /// - File descriptors.
 ///
 /// # Example

@@ -7,6 +7,7 @@
 //!
 //! # State
 //! A word: the number of producers, plus `OPEN`.
+//! I1: it counts each producer from before it is made until it is dropped. A copy that a fork leaves is not counted.
 //!
 //! # Edges
 //! records-last: a producer is dropped, or the door is closed -> the consumer sees that none is left. Carries all that
@@ -102,7 +103,8 @@ impl<N: Notifier> Door<N> {
     /// Adds a producer, unless the door is closed.
     pub fn producer(&self) -> Option<Producer<N>> {
         let is_in = self.0.control().living.join();
-        is_in.then(|| Producer::counted(Arc::clone(&self.0)))
+        // SAFETY: it has joined, so it is counted (I1).
+        is_in.then(|| unsafe { Producer::counted(Arc::clone(&self.0)) })
     }
 
     /// Closes the door.

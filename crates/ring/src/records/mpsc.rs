@@ -170,7 +170,8 @@ impl<N> Drop for Ring<N> {
 fn build<N: Notifier>(capacity: usize, values: N) -> Result<Sides<N>, CapacityError> {
     let ring = allocate(capacity, values, Living::closed())?;
     ring.control().living.add();
-    let producer = Producer::counted(Arc::clone(&ring));
+    // SAFETY: it was added just now (I1 of `door`).
+    let producer = unsafe { Producer::counted(Arc::clone(&ring)) };
     // SAFETY: this is the first consumer of a new ring (I4).
     Ok((producer, unsafe { Consumer::go_on(ring) }))
 }
@@ -222,15 +223,26 @@ fn allocate<N: Notifier>(
 #[doc(alias = "Sender")]
 pub struct Producer<N: Notifier = Silent> {
     pub(super) ring: Arc<Ring<N>>,
+    /// In provided memory: the process that it is counted for. A fork leaves a copy in a child, which is not counted.
+    #[cfg(all(feature = "std", not(unc_model)))]
+    process: Option<u32>,
     /// Where the ring is full, according to this producer's last load of `head`.
     limit: Position,
 }
 
 impl<N: Notifier> Producer<N> {
     /// A producer that `living` counts.
-    pub(super) fn counted(ring: Arc<Ring<N>>) -> Producer<N> {
-        // It has not loaded `head` yet.
-        Producer { limit: Position::new(0), ring }
+    ///
+    /// # Safety
+    /// It does (I1 of `door`): once `living` is zero, the consumer frees what a producer may still write to (I2).
+    pub(super) unsafe fn counted(ring: Arc<Ring<N>>) -> Producer<N> {
+        Producer {
+            // It has not loaded `head` yet.
+            limit: Position::new(0),
+            #[cfg(all(feature = "std", not(unc_model)))]
+            process: ring.keep.is_some().then(std::process::id),
+            ring,
+        }
     }
 
     /// Claims room for a record of `len` bytes.
@@ -349,12 +361,17 @@ impl<N: Notifier> Writer for Producer<N> {
 impl<N: Notifier> Clone for Producer<N> {
     fn clone(&self) -> Producer<N> {
         self.ring.control().living.add();
-        Producer::counted(Arc::clone(&self.ring))
+        // SAFETY: it was added just now (I1 of `door`).
+        unsafe { Producer::counted(Arc::clone(&self.ring)) }
     }
 }
 
 impl<N: Notifier> Drop for Producer<N> {
     fn drop(&mut self) {
+        #[cfg(all(feature = "std", not(unc_model)))]
+        if self.process.is_some_and(|process| process != std::process::id()) {
+            return;
+        }
         self.ring.control().living.leave();
         self.ring.control().values.notify();
     }
@@ -519,6 +536,10 @@ impl<N: Notifier> Reader for Consumer<N> {
 
 impl<N: Notifier> Drop for Consumer<N> {
     fn drop(&mut self) {
+        #[cfg(all(feature = "std", not(unc_model)))]
+        if self.role.as_ref().is_some_and(Held::is_a_copy) {
+            return;
+        }
         self.ring.control().values.go();
         // EDGE records-free (release): a producer that sees that the consumer has gone sees all its reads done.
         self.ring.control().head.store_gone(self.head, Release);

@@ -14,6 +14,9 @@
 //! of giving room back. No thread sleeps forever because a process died while waking it: taking over the role wakes all
 //! sleepers, and each checks again after [`LONGEST_SHARED_SLEEP`](uncontended_wait::LONGEST_SHARED_SLEEP) in any case.
 //!
+//! A side belongs to the process that made it. The copy that a fork leaves in a child changes nothing when it is
+//! dropped, and must not be used for anything but to clone a producer.
+//!
 //! # Trust
 //! A record and a chunk are borrowed as slices of memory that other processes map, too, and safe code relies on them
 //! not to change meanwhile: another process that writes to a record while it is read can make the reader access memory

@@ -106,7 +106,8 @@ impl<'c, T, N: Notifier> IntoIterator for Batch<'c, T, N> {
     fn into_iter(self) -> Taken<'c, T, N> {
         // SAFETY: the consumer outlives the iterator, which borrows it (I4).
         let left = unsafe { self.consumer.full_slots(self.len()) };
-        self.consumer.set_aside(self.len);
+        // SAFETY: `len` values are there (I6), and only this iterator takes them (I7).
+        unsafe { self.consumer.set_aside(self.len) };
         Taken { left, consumer: self.consumer }
     }
 }

@@ -38,7 +38,7 @@ pub struct Consumer<T, N: Notifier = Silent> {
     /// `head` is past values that were set aside and not vacated yet; their iterator may have been leaked.
     has_set_aside: bool,
     pace: Pace,
-    _keeper: Keeper<T, N>,
+    keeper: Keeper<T, N>,
 }
 
 // SAFETY: it is the only consumer (I3), and shares only atomics with the producer, so it may move to another thread
@@ -56,7 +56,7 @@ impl<T, N: Notifier> Consumer<T, N> {
     ) -> Consumer<T, N> {
         let (ahead, fetch) = (place.slots.ahead(), place.slots.last_whole_line(head));
         let (has_set_aside, pace) = (false, Pace::default());
-        Consumer { place, head, seen: head, ahead, fetch, has_set_aside, pace, _keeper: keeper }
+        Consumer { place, head, seen: head, ahead, fetch, has_set_aside, pace, keeper }
     }
 
     #[inline(always)]
@@ -191,8 +191,11 @@ impl<T, N: Notifier> Consumer<T, N> {
     /// Transfers the `count` oldest values to an iterator, which takes some of them and calls
     /// [`settle`](Consumer::settle) when it is dropped. If the iterator is leaked, so are they; the next `look` then
     /// vacates their slots.
+    ///
+    /// # Safety
+    /// There are at least `count`, and nothing else takes them (I7).
     #[inline(always)]
-    pub(super) fn set_aside(&mut self, count: u64) {
+    pub(super) unsafe fn set_aside(&mut self, count: u64) {
         self.head = self.head.plus(count);
         self.has_set_aside = true;
     }
@@ -298,6 +301,9 @@ impl<T, N: Notifier> Consumer<T, N> {
 
 impl<T, N: Notifier> Drop for Consumer<T, N> {
     fn drop(&mut self) {
+        if self.keeper.is_a_copy() {
+            return;
+        }
         self.control().values.go();
         let last = Last(self);
         if core::mem::needs_drop::<T>()

@@ -120,7 +120,18 @@ enum Keeper<T, N> {
     Owned { _ring: Arc<Owned<T, N>> },
     /// The caller, while the role is held.
     #[cfg(all(feature = "std", not(unc_model)))]
-    Given(#[allow(dead_code, reason = "kept for its drop")] crate::given::Held),
+    Given(crate::given::Held),
+}
+
+impl<T, N> Keeper<T, N> {
+    /// Whether its side is the copy that a fork left in a child, and changes nothing when it is dropped.
+    fn is_a_copy(&self) -> bool {
+        match self {
+            Keeper::Owned { .. } => false,
+            #[cfg(all(feature = "std", not(unc_model)))]
+            Keeper::Given(role) => role.is_a_copy(),
+        }
+    }
 }
 
 /// A ring in its own memory.

@@ -31,7 +31,7 @@ pub struct Producer<T, N: Notifier = Silent> {
     /// How far ahead of `tail` slots are prefetched for writing, and the last slot that may be.
     ahead: u64,
     fetch: Position,
-    _keeper: Keeper<T, N>,
+    keeper: Keeper<T, N>,
 }
 
 // SAFETY: it is the only producer (I3), and shares only atomics with the consumer, so it may move to another thread
@@ -50,7 +50,7 @@ impl<T, N: Notifier> Producer<T, N> {
     ) -> Producer<T, N> {
         let limit = head.plus(place.capacity);
         let (ahead, fetch) = (place.slots.ahead(), place.slots.last_whole_line(limit));
-        Producer { place, tail, limit, ahead, fetch, _keeper: keeper }
+        Producer { place, tail, limit, ahead, fetch, keeper }
     }
 
     #[inline(always)]
@@ -265,6 +265,9 @@ impl<T, N: Notifier> Producer<T, N> {
 
 impl<T, N: Notifier> Drop for Producer<T, N> {
     fn drop(&mut self) {
+        if self.keeper.is_a_copy() {
+            return;
+        }
         // EDGE publish (release): a consumer that sees that the producer has gone sees all its values.
         self.control().tail.store_gone(self.tail, Release);
         self.control().values.notify();

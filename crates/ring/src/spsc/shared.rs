@@ -14,6 +14,9 @@
 //! then each checks again after [`LONGEST_SHARED_SLEEP`](uncontended_wait::LONGEST_SHARED_SLEEP). To detect a death
 //! without taking over, wait with a deadline and ask for the holder.
 //!
+//! A side belongs to the process that made it. The copy that a fork leaves in a child changes nothing when it is
+//! dropped, and must not be used.
+//!
 //! # Trust
 //! A [`Batch`](super::Batch) and a [`Claim`](super::Claim) are borrowed from memory that other processes map, too, and
 //! safe code relies on its values not to change meanwhile. So the caller of `create` or `attach` promises that the

@@ -24,5 +24,11 @@ pub(crate) fn holds_in_three_rounds(scenario: fn()) {
 /// The same for a large scenario: the short form explores only its first executions.
 #[allow(dead_code, reason = "not every test file has such a one")]
 pub(crate) fn begins(name: &str, scenario: fn()) {
-    explored::begins(name, (10_000, None), &BOTH, explorer, || scenario);
+    begins_with(10_000, name, scenario);
+}
+
+/// The same with more executions in the short form: its mutants show late.
+#[allow(dead_code, reason = "not every test file has such a one")]
+pub(crate) fn begins_with(short: u64, name: &str, scenario: fn()) {
+    explored::begins(name, (short, None), &BOTH, explorer, || scenario);
 }

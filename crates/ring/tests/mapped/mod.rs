@@ -76,3 +76,38 @@ pub(crate) fn die() -> ! {
 pub(crate) fn killed(status: ExitStatus) -> bool {
     std::os::unix::process::ExitStatusExt::signal(&status) == Some(libc::SIGKILL)
 }
+
+/// Stops this child, wherever it is, for as long as `meanwhile` takes.
+pub(crate) fn while_stopped(child: &Child, meanwhile: impl FnOnce()) {
+    let pid = child.id().cast_signed();
+    // SAFETY: the child has not been waited for, so its ID is not reused.
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGSTOP) }, 0);
+    let mut status = 0;
+    // SAFETY: `status` lives until the call returns.
+    assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, libc::WUNTRACED) }, pid);
+    assert!(libc::WIFSTOPPED(status), "the child has ended: {status}");
+    meanwhile();
+    // SAFETY: as for the first signal.
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGCONT) }, 0);
+}
+
+/// Forks a child that runs `act` on its copy of `value`, and returns the parent's once the child has ended.
+pub(crate) fn beside_a_copy<T>(value: T, act: impl FnOnce(T)) -> T {
+    // SAFETY: the child has a copy of this thread only. It takes no lock that another thread could hold, except the
+    // allocator's, which the C library handles.
+    let pid = unsafe { libc::fork() };
+    assert!(pid >= 0, "{}", std::io::Error::last_os_error());
+    if pid == 0 {
+        act(value);
+        // SAFETY: ends the child at once, without running the parent's exit handlers.
+        unsafe { libc::_exit(7) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` lives until the call returns.
+    assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
+    assert!(
+        libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 7,
+        "the child failed: {status}"
+    );
+    value
+}

@@ -115,7 +115,9 @@ unsafe fn attached(made: Result<Shared, AttachError>, records: *mut *mut SharedR
     }
 }
 
-/// Adds a producer, and stores its handle. UNC_STATUS_CLOSED: the ring was closed to new producers.
+/// Adds a producer, and stores its handle. UNC_STATUS_CLOSED: the ring was closed to new producers. It belongs to this
+/// process, as the consumer does: a copy that a fork leaves in a child may be closed, which changes nothing, but not
+/// used.
 ///
 /// # Safety
 /// `records` is an attachment or null, and no other call uses it; `producer` points to memory for a pointer or is null.

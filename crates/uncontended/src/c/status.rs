@@ -22,7 +22,7 @@ pub enum Status {
     ZeroCapacity = 4,
     /// There is not enough memory.
     TooLarge = 5,
-    /// The record is longer than the ring can ever hold, or than the memory given for it.
+    /// The record is longer than the ring can ever hold, or than the memory given for it; or an element is too long.
     TooLong = 6,
     /// A null pointer where one is needed, a size of zero, an element of another size than the ring holds, or a call
     /// that must wait: to push while elements are claimed, to commit more than were.
@@ -98,7 +98,7 @@ pub extern "C" fn unc_status_text(status: c_int) -> *const c_char {
         3 => c"the other side is gone",
         4 => c"the capacity is zero",
         5 => c"there is not enough memory",
-        6 => c"the record is too long",
+        6 => c"the record or the element is too long",
         7 => c"a null pointer, a wrong size, or a call that does not fit a claim or read",
         8 => c"the ring is corrupt",
         9 => c"the deadline has passed",

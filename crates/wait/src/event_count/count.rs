@@ -35,6 +35,20 @@ pub struct EventCount<F: Form> {
 
 impl<F: Form> EventCount<F> {
     /// A count of no events, for threads of one process.
+    ///
+    /// ```
+    /// use uncontended_wait::many::EventCount64;
+    /// static DONE: EventCount64 = EventCount64::new();
+    /// std::thread::spawn(|| DONE.increment());
+    /// assert_eq!(DONE.wait(0), Ok(1));
+    /// ```
+    #[cfg(not(unc_model))]
+    pub const fn new() -> EventCount<F> {
+        EventCount { form: F::ZEROED, role: Role::new() }
+    }
+
+    /// A count of no events, for threads of one process.
+    #[cfg(unc_model)]
     pub fn new() -> EventCount<F> {
         EventCount { form: F::new(Scope::Private), role: Role::new() }
     }
@@ -74,7 +88,7 @@ impl<F: Form> EventCount<F> {
         self.form.flagged().is_flagged()
     }
 
-    /// How often an event found threads to wake; wraps at 2^31 or later.
+    /// How often an event found threads to wake; wraps at 2^30 or later.
     pub fn wakes(&self) -> u32 {
         self.form.wakes()
     }

@@ -24,6 +24,10 @@ pub(crate) trait Layout: Valued + Sized {
     /// The type of the word that carries the flag.
     type Word: Width;
 
+    /// No events, for threads of one process; its bytes are zeros.
+    #[cfg(not(unc_model))]
+    const ZEROED: Self;
+
     fn new(scope: Scope) -> Self;
     fn flagged(&self) -> &Flagged<Self::Word>;
     /// The current value.

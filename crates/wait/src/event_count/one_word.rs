@@ -73,6 +73,13 @@ impl Addition for Unlocked {
 impl<W: Width, A: Addition> Layout for OneWord<W, A> {
     type Word = W;
 
+    #[cfg(not(unc_model))]
+    const ZEROED: OneWord<W, A> = OneWord {
+        flagged: Flagged::zeroed(W::ZEROED),
+        wakes: AtomicU32::new(0),
+        addition: PhantomData,
+    };
+
     fn new(scope: Scope) -> OneWord<W, A> {
         OneWord {
             flagged: Flagged::new(scope),

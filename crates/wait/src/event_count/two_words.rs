@@ -33,6 +33,9 @@ pub struct TwoWords<W: Width> {
 impl<W: Width> Layout for TwoWords<W> {
     type Word = u32;
 
+    #[cfg(not(unc_model))]
+    const ZEROED: TwoWords<W> = TwoWords { version: W::ZEROED, sleepers: Sleepers::new() };
+
     fn new(scope: Scope) -> TwoWords<W> {
         let sleepers = if scope == Scope::Shared { Sleepers::shared() } else { Sleepers::new() };
         TwoWords { version: W::atomic(W::ZERO), sleepers }

@@ -217,14 +217,14 @@ pub(crate) fn poll<W: Width, R>(
     ticket.register(flagged, context.waker(), is_bystander);
     let mut repair = FlagRepair::new(flagged);
     loop {
-        let is_flagged = flagged.flag(&mut repair).is_some();
-        let is_ordered = is_flagged && flagged.order_for_task(publishers);
+        let word = flagged.flag(&mut repair);
+        let is_ordered = word.is_some_and(|word| flagged.order_for_task(publishers, word));
         repair.check(publishers, is_ordered);
         if let Some(value) = ready() {
             give_up(flagged, ticket);
             return Poll::Ready(value);
         }
-        if is_flagged {
+        if word.is_some() {
             if !is_ordered {
                 poll_again_soon(context.waker().clone());
             }

@@ -167,7 +167,9 @@ fn ring_at<T, N: Notifier>(
         ended: AtomicU32::new(0).named("ended"),
         values: CachePadded::new(Listeners::at(values)),
     });
-    let entries = (0..lanes).rev().map(|lane| Entry::new(Arc::clone(&group), lane, start));
+    // SAFETY: each of the new lanes starts at `start` and gets one entry (I1).
+    let entry = |lane| unsafe { Entry::new(Arc::clone(&group), lane, start) };
+    let entries = (0..lanes).rev().map(entry);
     let free = Free { of: lanes, producers: Mutex::new(entries.collect()), used };
     Ok((Producer::first(Arc::new(free)), Consumer::first(group)))
 }

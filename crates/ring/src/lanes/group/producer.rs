@@ -19,7 +19,9 @@ pub(super) struct Entry<T, N: Notifier> {
 }
 
 impl<T, N: Notifier> Entry<T, N> {
-    pub(super) fn new(group: Arc<Group<T, N>>, lane: usize, tail: Position) -> Entry<T, N> {
+    /// # Safety
+    /// It is the lane's only entry, and `tail` is the lane's position (I1).
+    pub(super) unsafe fn new(group: Arc<Group<T, N>>, lane: usize, tail: Position) -> Entry<T, N> {
         Entry { group, lane, tail }
     }
 
