@@ -6,11 +6,12 @@ use std::borrow::Cow;
 use std::io::Write as _;
 use std::os::fd::AsFd;
 use uncontended_decide::Failure;
-use uncontended_figures::text::{ascii, wrap};
+use uncontended_figures::text::{ascii, width, wrap};
 
-/// Writes to standard error. A closed standard error does not stop the measurement.
+/// Writes to standard error, wrapped if that is a terminal. A closed standard error does not stop the measurement.
 pub(crate) fn tell(text: &str) {
-    let _ = std::io::stderr().write_all(in_locale(text).as_bytes());
+    let mut stderr = std::io::stderr();
+    let _ = stderr.write_all(on(&stderr, &in_locale(text)).as_bytes());
 }
 
 /// A failure as `unc` prints it, with the remedy on a line of its own.
@@ -48,13 +49,19 @@ pub(crate) fn unprinted(stream: &str, error: &std::io::Error, remedy: &str) -> F
 
 /// Wraps the lines of `text` if `stream` is a terminal.
 fn on(stream: &impl AsFd, text: &str) -> String {
-    let Some((width, _)) = terminal_size::terminal_size_of(stream) else { return text.to_string() };
-    let width = usize::from(width.0).max(20);
-    let wrapped = text.lines().map(|line| match line.len() <= width {
+    match terminal_size::terminal_size_of(stream) {
+        Some((width, _)) => wrapped(text, usize::from(width.0).max(20)),
+        None => text.to_string(),
+    }
+}
+
+/// `text` with the lines wrapped that are wider than this; the others, such as rows of tables, stay as they are.
+fn wrapped(text: &str, columns: usize) -> String {
+    let wrapped = text.lines().map(|line| match width(line) <= columns {
         true => format!("{line}\n"),
         false => {
             let indent = &line[..line.len() - line.trim_start().len()];
-            wrap(line, indent, width)
+            wrap(line, indent, columns)
         }
     });
     wrapped.collect()
@@ -81,5 +88,23 @@ impl Stream {
             Stream::Output => "standard output",
             Stream::Error => "standard error",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_fits_stays_as_it_is() {
+        let row = "sleep 0.0011 0.…   undecided   2.57 ms  881 µs";
+        assert_eq!(width(row), 46);
+        assert_eq!(wrapped(row, 46), format!("{row}\n"));
+        assert_eq!(
+            wrapped(&format!("  {row} x"), 46),
+            "  sleep 0.0011 0.… undecided 2.57 ms 881 µs x\n"
+        );
+        assert_eq!(wrapped("  one two three\nfour\n", 10), "  one two\n  three\nfour\n");
+        assert_eq!(wrapped("", 46), "");
     }
 }

@@ -40,12 +40,30 @@ pub(crate) fn append(section: &str) -> Result<(), Failure> {
     written.map_err(|error| Failure::new(format!("{}: {error}", path.display()), ""))
 }
 
+/// How an annotation is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    Notice,
+    Warning,
+    Error,
+}
+
 /// The workflow command that annotates the run with an answer.
 pub(crate) fn annotation(answer: Answer, text: &str) -> String {
     let level = match answer {
-        Answer::Yes => "notice",
-        Answer::Undecided => "warning",
-        Answer::No | Answer::Error => "error",
+        Answer::Yes => Level::Notice,
+        Answer::Undecided => Level::Warning,
+        Answer::No | Answer::Error => Level::Error,
+    };
+    note(level, text)
+}
+
+/// The workflow command that annotates the run.
+pub(crate) fn note(level: Level, text: &str) -> String {
+    let level = match level {
+        Level::Notice => "notice",
+        Level::Warning => "warning",
+        Level::Error => "error",
     };
     let text = text.trim_end().replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     format!("::{level} title=unc::{text}\n")

@@ -90,6 +90,10 @@ impl Progress for Told {
         self.0.say(&with_flags(text));
     }
 
+    fn insist(&mut self, text: &str) {
+        self.0.insist(text);
+    }
+
     fn tick(&mut self, n: u64, state: &dyn Fn() -> State) {
         let state = || {
             let state = state();

@@ -431,3 +431,80 @@ fn a_budget_that_permits_no_yes_is_warned_about_in_flags() {
     assert_eq!(warnings.len(), 2, "{} {}", said.out, said.err);
     assert!(warnings.iter().all(|line| line.contains("(--no-tail-guard asks")), "{warnings:?}");
 }
+
+/// Pairs of a file keep the unit that is printed with them, in the log as well.
+#[test]
+fn pairs_keep_their_unit() {
+    let folder = Folder::new();
+    let (file, log) = (folder.file("pairs"), folder.file("log"));
+    let ask = |values: &str, more: &[&str]| {
+        std::fs::write(&file, values).unwrap();
+        unc(&[&["compare", "--quiet", "--from", &file], more].concat())
+    };
+    let said = ask(&"10ms 20ms\n".repeat(60), &["--log", &log]);
+    said.assert_status(1);
+    let row = |said: &str| -> Vec<String> {
+        let row = said.lines().find(|line| line.starts_with("column 2")).unwrap();
+        row.split("  ").filter(|cell| !cell.is_empty()).map(|cell| cell.trim().to_owned()).collect()
+    };
+    assert_eq!(row(&said.out)[1], "20.0 ms", "{}", said.out);
+    let again = unc(&["verdict", "--quiet", &log]);
+    assert_eq!(row(&again.out), row(&said.out));
+    let json = unc(&["verdict", "--quiet", "--json", "-", &log]).json();
+    assert_eq!(json["hypothesis"]["unit"], "ns");
+    assert_eq!(row(&ask(&"10 20\n".repeat(60), &[]).out)[1], "20.0");
+    let odd = "10 ms 20 ms\n".repeat(30);
+    ask(&format!("{odd}10 20\n"), &[])
+        .assert_refused("line 31: '10 20' has a different unit than the first line");
+}
+
+/// A file of pairs is read to its end: what comes after the answer may contradict it.
+#[test]
+fn the_pairs_after_the_answer_count_too() {
+    let folder = Folder::new();
+    let (file, log) = (folder.file("pairs"), folder.file("log"));
+    let ask = |values: String, more: &[&str]| {
+        std::fs::write(&file, values).unwrap();
+        unc(&[&["compare", "--quiet", "--from", &file, "--json", "-"], more].concat())
+    };
+    let same = "10 ms 10 ms\n".repeat(100);
+    let said = ask(format!("{same}{}", "10 ms 13 ms\n".repeat(200)), &["--log", &log]);
+    said.assert_status(3);
+    let json = said.json();
+    let rest = serde_json::json!({"values": 256, "verdict": "no"});
+    assert_eq!((&json["rest"], &json["n"]), (&rest, &44.into()), "{json}");
+    assert_eq!(json["relation"], "unknown");
+    let words = [
+        "44 pairs (the first of 300)",
+        "the first 44 of 300 pairs say yes, and the others no",
+        "not of one kind",
+    ];
+    words.iter().for_each(|words| assert!(said.err.contains(words), "{}", said.err));
+    assert!(!said.err.contains("certain so far"), "{}", said.err);
+    // The log has all of it, and so has a plan that takes it as its pilot.
+    unc(&["verdict", &log]).assert_status(3);
+    let plan = ["power", "compare", "--from", &log, "--simulations", "10", "--seed", "1"];
+    let said = unc(&plan);
+    assert!(said.out.contains("as in 300 pairs before"), "{} {}", said.out, said.err);
+    // A tail in the rest counts, too.
+    let tail = "10 ms 10 ms\n10 ms 40 ms\n".repeat(100);
+    let said = ask(format!("{same}{tail}"), &[]);
+    said.assert_status(3);
+    assert_eq!(said.json()["rest"]["verdict"], "no");
+    // The rest may agree, or say nothing; the answer stands, and the table is of all pairs.
+    let said = ask(format!("{same}{}", "10 ms 10.1 ms\n".repeat(200)), &[]);
+    said.assert_status(0);
+    let json = said.json();
+    assert_eq!(
+        (&json["rest"]["verdict"], &json["values"]["candidate"]["runs"]),
+        (&"yes".into(), &300.into())
+    );
+    ask(format!("{same}10 ms 30 ms\n"), &[]).assert_status(0);
+    let (same, slow) = (same.repeat(10), "10 ms 13 ms\n".repeat(1000));
+    ask(same.clone(), &["--quantile", "p90"]).assert_status(0);
+    ask(format!("{same}{slow}"), &["--quantile", "p90"]).assert_status(3);
+    // A stream ends with the answer.
+    let said =
+        unc_reading(&["compare", "--quiet", "--from", "-", "--json", "-"], &"1 1\n".repeat(99));
+    assert_eq!((&said.json()["n"], &said.json()["rest"]), (&44.into(), &Value::Null));
+}

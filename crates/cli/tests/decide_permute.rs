@@ -210,6 +210,41 @@ fn every_question_can_be_planned() {
     unc(&["power", "permute", "--size", "9", "--shift", "nan"]).assert_refused("--shift");
 }
 
+/// A yes of a comparison rules out a tail, and a no of a rate bursts: plans count that, and say what it costs.
+#[test]
+fn plans_count_the_guards() {
+    let said = |arguments: &[&str]| {
+        let shared = ["--simulations", "50", "--seed", "3"];
+        let said = unc(&[&["power"], arguments, &shared].concat());
+        said.assert_status(0);
+        said.out
+    };
+    let compare = ["compare", "--ratio", "0.5", "--spread", "5%", "--max-runs", "1000"];
+    let both = said(&compare);
+    let lines = [
+        "runs: 44 on average, 95th percentile 44, at least 14, for a yes 44",
+        "of the median alone (--no-tail-guard): 14 on average, 95th percentile 14",
+    ];
+    lines.iter().for_each(|line| assert!(both.contains(line), "{both}"));
+    let alone = said(&[&compare[..], &["--no-tail-guard"]].concat());
+    assert!(alone.contains("runs: 14 on average, 95th percentile 14, at least 14\n"), "{alone}");
+    assert!(!alone.contains("median alone"), "{alone}");
+    let bursts = said(&[&compare[..], &["--bursts", "20"]].concat());
+    assert!(bursts.contains("95th percentile 825, at least 14, for a yes 825"), "{bursts}");
+    let json = said(&[&compare[..], &["--json", "-"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["held"], &json["alone"]["mean_runs"]), (&"yes".into(), &14.0.into()));
+    let slo = ["slo", "--rate", "90%", "--at", "0.1%"];
+    let both = said(&slo);
+    assert!(both.contains("runs: 243 on average"), "{both}");
+    assert!(
+        both.contains("if runs are known to be independent (--bursts 1): 8 on average"),
+        "{both}"
+    );
+    let alone = said(&[&slo[..], &["--bursts", "1"]].concat());
+    assert!(alone.contains("runs: 8 on average") && !alone.contains("known"), "{alone}");
+}
+
 /// A plan from a pilot: its pairs, from a log or a file, and its ratio unless another is assumed.
 #[test]
 fn a_pilot_plans_a_comparison() {

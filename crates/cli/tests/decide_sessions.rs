@@ -173,6 +173,52 @@ fn a_control_takes_the_machine_out() {
         .assert_refused("different controls");
 }
 
+/// A log is as trusted as a script: what runs because of it is said before it runs, with nothing hidden.
+#[test]
+fn a_control_is_said_before_it_runs() {
+    let folder = Folder::new();
+    let base = folder.file("base");
+    let control = "echo ran >&2; echo 3";
+    record(&base, &["--runs", "30", "--control", control], "echo 5").assert_status(0);
+    let against = |flags: &[&str]| {
+        let flags = [&["--baseline", base.as_str(), "--show-output"], flags].concat();
+        compare(&flags, &["echo 5"]).err
+    };
+    let notice = format!("Running the control in {base}: echo ran >&2; echo 3");
+    let said = against(&[]);
+    assert_eq!(said.lines().next(), Some(notice.as_str()), "{said}");
+    assert!(said.lines().any(|line| line == "ran"), "{said}");
+    assert_eq!(against(&["--trust-sessions"]), "", "it does not run");
+    assert_eq!(compare(&["--baseline", &base, "--candidate", &base], &[]).err.find(&notice), None);
+    let odd = std::fs::read_to_string(&base).unwrap();
+    let odd = odd.replace("echo 3\"", "echo 3 \\u001b[8m # \\n\"");
+    std::fs::write(&base, odd).unwrap();
+    let said = against(&[]);
+    assert_eq!(said.lines().next(), Some(format!(r"{notice} \u{{1b}}[8m # \n").as_str()), "{said}");
+}
+
+/// The metric is the recording's, unless another is given.
+#[test]
+fn a_log_says_what_is_measured() {
+    let folder = Folder::new();
+    let base = folder.file("base");
+    record(&base, &["--runs", "30"], "echo 5").assert_status(0);
+    let flags = ["compare", "--quiet", "--baseline", &base, "--margin", "1%", "--trust-sessions"];
+    let against = |more: &[&str]| unc(&[&flags[..], more].concat());
+    let said = against(&["--json", "-", "--", "echo 5"]);
+    said.assert_status(0);
+    assert_eq!(said.json()["hypothesis"]["metric"], "regex:.+");
+    let p90 = against(&["--quantile", "p90", "--json", "-", "--", "echo 5"]).json();
+    assert_eq!(p90["hypothesis"]["metric"], "regex:.+");
+    against(&["--", "true"]).assert_refused("did not show the metric regex:.+");
+    let values = folder.file("values");
+    let slo =
+        ["slo", "--quiet", "--at-most", "5", "--rate", "90%", "--from", "-", "--log", &values];
+    decide::unc_reading(&slo, &"3\n".repeat(200)).assert_status(0);
+    unc(&["compare", "--baseline", &values, "--", "true"])
+        .assert_refused("has runs of the metric value, not of wall");
+}
+
 #[test]
 fn what_cannot_be_compared_is_refused() {
     let folder = Folder::new();
@@ -181,7 +227,7 @@ fn what_cannot_be_compared_is_refused() {
     let against =
         |flags: &[&str]| compare(&[&["--baseline", base.as_str()], flags].concat(), &["echo 5"]);
     against(&["--margin", "1%", "--trust-sessions"]).assert_status(0);
-    unc(&["compare", "--baseline", &base, "--", "true"])
+    unc(&["compare", "--baseline", &base, "--metric", "wall", "--", "true"])
         .assert_refused("has runs of the metric regex:.+, not of wall");
     compare(&["--baseline", &base], &["echo 5", "echo 6"]).assert_refused("2 commands for one log");
     compare(&["--baseline", &base, "--margin", "1%", "--trust-sessions"], &["echo", "5"])
@@ -236,6 +282,57 @@ fn the_machines_are_compared() {
     let said = compare(&["--baseline", &base, "--candidate", &other], &[]);
     let line = format!("warning: between the sessions, the kernel was {head}, and then 0.1");
     assert!(said.out.lines().any(|said| said == line), "{}", said.out);
+}
+
+/// What the flags set is kept, and a difference is said as one of the machine is.
+#[test]
+fn the_settings_are_compared() {
+    let folder = Folder::new();
+    let (base, other, dir) = (folder.file("base"), folder.file("other"), folder.file(""));
+    let kept = |log: &str| lines(log)[0]["head"]["circumstances"].clone();
+    let own = ["--runs", "30", "--env", "N=5", "--dir", &dir, "--input", "/dev/null", "-w", "1"];
+    let around = ["--prepare", "true", "--shell", "/bin/sh", "--force"];
+    record(&base, &[&own[..], &around].concat(), "echo $N").assert_status(0);
+    let expected = serde_json::json!({"env": {"N": "5"}, "dir": dir, "input": "/dev/null", "shell": "/bin/sh", "prepare": ["true"], "warmup": 1});
+    assert_eq!(kept(&base), expected);
+    let warned = |said: &Said| -> Vec<String> {
+        let lines = said.out.lines();
+        let lines =
+            lines.filter_map(|line| line.strip_prefix("warning: between the sessions, the "));
+        lines.filter(|line| line.starts_with("setting")).map(str::to_owned).collect()
+    };
+    let said = compare(
+        &[&["--baseline", &base, "--trust-sessions", "--env", "N=6"], &around[..4]].concat(),
+        &["echo $N"],
+    );
+    let found = [
+        "setting env N was '5', and then '6'".to_owned(),
+        format!("setting dir was '{dir}', and then not given"),
+        "setting input was '/dev/null', and then not given".to_owned(),
+        "setting warmup was '1', and then not given".to_owned(),
+    ];
+    assert_eq!(warned(&said), found, "{}", said.out);
+    // Two recordings; an older one, which knows none of it, differs in nothing.
+    record(&other, &["--runs", "30"], "echo 5").assert_status(0);
+    assert_eq!(kept(&other), serde_json::json!({}));
+    let logs = ["--baseline", &base, "--candidate", &other];
+    assert_eq!(warned(&compare(&logs, &[])).len(), 6);
+    let text = std::fs::read_to_string(&other).unwrap();
+    std::fs::write(&other, text.replace(",\"circumstances\":{}", "")).unwrap();
+    assert_eq!(kept(&other), Value::Null);
+    assert_eq!(warned(&compare(&logs, &[])), [""; 0]);
+    // The control has a command of its own before it.
+    let flags = ["--runs", "30", "--control", "echo 3", "--prepare", "true", "--prepare"];
+    record(&base, &[&flags[..], &["echo", "--force"]].concat(), "echo 5").assert_status(0);
+    let said = compare(&["--baseline", &base, "--prepare", "true"], &["echo 5"]);
+    assert_eq!(warned(&said), ["setting prepare was 'true | echo', and then 'true'"]);
+    let said =
+        compare(&["--baseline", &base, "--prepare", "true", "--trust-sessions"], &["echo 5"]);
+    assert_eq!(warned(&said), [""; 0]);
+    let page = folder.file("page.html");
+    unc(&["verdict", &base, "--html", &page]).assert_status(3);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("<dt>settings</dt><dd>prepare: true | echo</dd>"), "{page}");
 }
 
 /// The texts, from logs with fixed values.

@@ -426,3 +426,27 @@ fn the_values_after_the_answer_count_too() {
     ask(format!("{fast}{}", "30 ms\n".repeat(300)), &["--log", &log]).assert_status(3);
     unc(&["verdict", &log]).assert_status(3);
 }
+
+/// A number that a command prints without a unit has that of the threshold, as a number in a file does.
+#[test]
+fn a_bare_number_has_the_unit_of_the_threshold() {
+    let ask = |prints: &str, most: &str| {
+        let ask = ["slo", "--quiet", "--quantile", "p50", "--at-most", most, "--json", "-"];
+        let runs = ["--metric", "regex:.+", "--", "echo", prints];
+        unc(&[&ask[..], &runs].concat())
+    };
+    for (prints, most, status, median) in [
+        ("3", "5ms", 0, 3e6),
+        ("3", "5us", 0, 3e3),
+        ("7", "5ms", 1, 7e6),
+        ("3ms", "5ms", 0, 3e6),
+        ("3", "2", 1, 3.0),
+    ] {
+        let said = ask(prints, most);
+        said.assert_status(status);
+        assert_eq!(said.json()["quantile"]["value"], median, "{prints} {most}");
+    }
+    assert_eq!(ask("3 MiB", "5ms").json()["verdict"], "error");
+    assert_eq!(ask("-3", "5ms").json()["verdict"], "error");
+    assert_eq!(ask("3ms", "5").json()["verdict"], "error");
+}

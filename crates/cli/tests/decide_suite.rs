@@ -3,6 +3,7 @@
 mod decide;
 
 use decide::{Folder, Said, unc};
+use uncontended_decide::suite::Suite;
 
 fn suite(folder: &Folder, text: &str, extra: &[&str]) -> Said {
     let path = folder.file("suite.toml");
@@ -281,4 +282,37 @@ fn the_action_passes_and_fails_as_it_is_told() {
     std::fs::create_dir(folder.path().join("turns")).unwrap();
     step(&turns, &open, "pass").assert_status(0);
     step(&turns, &open, "fail").assert_status(3);
+}
+
+/// The example and the keys of the documentation are those that a suite takes, and its help names them.
+#[test]
+fn the_keys_of_a_suite_are_documented() {
+    let page = std::fs::read_to_string("../../docs/decide.md").unwrap();
+    let (_, section) = page.split_once("## Several at once").unwrap();
+    let (_, example) = section.split_once("```toml\n").unwrap();
+    let (example, text) = example.split_once("```").unwrap();
+    let kinds = ["[[slo]]", "[[compare]]", "[[permute]]"];
+    kinds.iter().for_each(|kind| assert!(example.contains(kind), "{kind} has no example"));
+    let read = Suite::parse(example, None).unwrap();
+    assert_eq!(read.properties.len(), 3);
+    let (text, _) = text.split_once("\n## ").unwrap();
+    let own = text.lines().find(|line| line.starts_with("- `[[permute]]`: ")).unwrap();
+    let keys: Vec<&str> = own.split('`').skip(3).step_by(2).collect();
+    let given = |key: &str| match key {
+        "values" => r#"["a", "b"]"#.to_owned(),
+        "two-sided" => "true".to_owned(),
+        "level" => "0.05".to_owned(),
+        "or-below" => "0.01".to_owned(),
+        "max-runs" | "seed" => "100000".to_owned(),
+        "max-time" => r#""1 s""#.to_owned(),
+        _ => r#""median""#.to_owned(),
+    };
+    let table: String = keys.iter().map(|key| format!("{key} = {}\n", given(key))).collect();
+    Suite::parse(&format!("[[permute]]\n{table}"), None).unwrap();
+    assert_eq!(keys.len(), 9, "{keys:?}");
+    for command in ["slo", "compare"] {
+        let help = unc(&[command, "--help"]).out;
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains("values (the two files of `[[permute]]`)"), "{help}");
+    }
 }

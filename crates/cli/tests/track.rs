@@ -4,7 +4,8 @@ mod decide;
 
 use decide::{Folder, Said, command, said};
 use std::fmt::Write as _;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// The log of a verdict about these values, in milliseconds.
 fn log(folder: &Folder, name: &str, values: &[f64]) -> String {
@@ -101,6 +102,7 @@ fn runs_without_a_question_have_a_median() {
     let series = &kept.json()["series"][0];
     assert_eq!((&series["of"]["name"], &series["level"]), (&"echo 7".into(), &7.0.into()));
     assert_eq!(series["values"][0]["runs"], 5);
+    assert!(kept.err.lines().any(|line| line.ends_with(" recorded")), "{}", kept.err);
 }
 
 #[test]
@@ -143,7 +145,100 @@ fn the_revision_is_the_one_that_was_measured() {
     let origin = text.find(",\"origin\":").unwrap();
     let end = origin + text[origin..].find('}').unwrap() + 1;
     std::fs::write(&older, format!("{}{}", &text[..origin], &text[end..])).unwrap();
-    assert_eq!(revision(&older), format!("{now}+"));
+    assert_eq!(revision(&older), format!("{}-dirty", &now[..12]));
+}
+
+/// Eight at once, each with a verdict of its own and one that all have: nine verdicts are kept, each once.
+#[test]
+fn verdicts_that_are_added_at_once_are_all_kept_and_none_twice() {
+    let folder = Folder::new();
+    let logs: Vec<String> = (0..9).map(|verdict| nth(&folder, verdict)).collect();
+    for round in 0..5 {
+        let file = format!("kept{round}.jsonl");
+        let adds = logs[1..].iter().map(|log| {
+            let mut add = command(&["track", log, &logs[0], "--file", &file]);
+            add.current_dir(folder.path()).stdout(Stdio::null()).spawn().unwrap()
+        });
+        for add in adds.collect::<Vec<_>>() {
+            assert_eq!(add.wait_with_output().unwrap().status.code(), Some(3));
+        }
+        let kept = std::fs::read_to_string(folder.file(&file)).unwrap();
+        assert_eq!(kept.lines().count(), 9, "{kept}");
+        let shown = at(&folder, &["track", "--show", "1", "--file", &file, "--json", "-"]).json();
+        assert_eq!(shown["series"][0]["values"].as_array().unwrap().len(), 9);
+    }
+}
+
+/// A process that keeps the lock does not hold the others up without end.
+#[test]
+fn a_file_that_stays_locked_is_said() {
+    let folder = Folder::new();
+    let log = nth(&folder, 0);
+    std::fs::write(folder.file("kept.jsonl"), "").unwrap();
+    let held = std::fs::File::open(folder.file("kept.jsonl")).unwrap();
+    let lock = uncontended_sys::filelock::exclusive(&held, Duration::ZERO).unwrap();
+    assert!(lock, "no other process has it");
+    let said = at(&folder, &["track", &log, "--file", "kept.jsonl"]);
+    said.assert_refused("kept.jsonl is being written by another process");
+    drop(held);
+    at(&folder, &["track", &log, "--file", "kept.jsonl"]).assert_status(3);
+}
+
+/// A name with a mistake in it starts no history in silence.
+#[test]
+fn a_new_history_is_said_and_a_missing_folder_refused() {
+    let folder = Folder::new();
+    let log = nth(&folder, 0);
+    at(&folder, &["track", &log, "--file", "hsitory/kept.jsonl"])
+        .assert_refused("hsitory/kept.jsonl: there is no folder hsitory");
+    assert!(!std::path::Path::new(&folder.file("hsitory")).exists());
+    let file = ["--file", "kept.jsonl"];
+    let first = at(&folder, &[&["track", &log], &file[..]].concat());
+    assert!(first.err.contains("kept.jsonl is new: its history begins here"), "{}", first.err);
+    let second = at(&folder, &[&["track", &nth(&folder, 1)], &file[..]].concat());
+    assert_eq!(second.err, "");
+    // The folder of what is kept by default is made, once.
+    let kept = at(&folder, &["track", &log]);
+    kept.assert_status(3);
+    assert_eq!(kept.err, "");
+}
+
+/// A step of GitHub Actions learns of the newest verdicts.
+#[test]
+fn a_step_of_github_actions_learns_of_a_change() {
+    let folder = Folder::new();
+    let logs: Vec<String> = (0..24).map(|verdict| nth(&folder, verdict)).collect();
+    let logs: Vec<&str> = logs.iter().map(String::as_str).collect();
+    let track = |logs: &[&str]| {
+        let words =
+            [&["track", "--github", "--file", "kept.jsonl", "--name", "a|b"], logs].concat();
+        let mut command = command(&words);
+        command.env("GITHUB_STEP_SUMMARY", folder.file("summary"));
+        said(command.current_dir(folder.path()).output().unwrap())
+    };
+    let early = track(&logs[..1]);
+    early.assert_status(3);
+    assert!(
+        early.out.contains("\n::notice title=unc::too little history: a|b: median"),
+        "{}",
+        early.out
+    );
+    let change = track(&logs);
+    change.assert_status(1);
+    assert!(
+        change.out.contains("\n::error title=unc::worse: a|b: median of the value"),
+        "{}",
+        change.out
+    );
+    let summary = std::fs::read_to_string(folder.file("summary")).unwrap();
+    let rows: Vec<&str> = summary.lines().filter(|line| line.starts_with("| ")).collect();
+    assert_eq!(rows.len(), 2 * 2, "{summary}");
+    assert!(
+        rows[3].contains(r"a\|b: median of the value") && rows[3].ends_with("| worse |"),
+        "{summary}"
+    );
+    let outside = at(&folder, &["track", "--github", "--file", "kept.jsonl"]);
+    outside.assert_refused("--github: GITHUB_STEP_SUMMARY is not set");
 }
 
 #[test]

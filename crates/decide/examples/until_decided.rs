@@ -24,20 +24,8 @@ fn new_way(values: &[u64]) -> u64 {
 
 fn main() -> Result<(), Failure> {
     let question = Question::Compare(Compare {
-        metric: "time".to_string(),
-        unit: "ns".to_string(),
-        claim: Claim::NoWorse,
-        margin: 0.1,
-        higher_is_better: false,
-        max_error: 0.01,
-        block: 1,
-        commands: ["old", "new"].map(String::from).to_vec(),
-        baseline: 0,
-        lines: Vec::new(),
-        ignore_failure: false,
-        quantile: None,
         guard: Guard::new(true, false),
-        sessions: None,
+        ..Compare::of(Claim::NoWorse, 0.1, 0.01, &["old", "new"])
     });
     let setting = Setting { most_runs: Some(4000), ..Setting::default() };
     let mut session = Session::open(question, setting, Box::new(Silent))?;

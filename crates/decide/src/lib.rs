@@ -13,6 +13,8 @@
 #![forbid(unsafe_code)]
 
 pub mod around;
+pub mod circumstances;
+mod costs;
 mod failure;
 pub mod fingerprint;
 pub mod guard;

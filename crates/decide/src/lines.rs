@@ -17,7 +17,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::time::Duration;
-use uncontended_figures::Quantity;
+use uncontended_figures::{Dimension, Quantity};
 use uncontended_sys::supervise::readable;
 
 /// The longest line, in bytes: numbers are shorter, and an endless line would fill the memory.
@@ -136,11 +136,11 @@ impl Lines {
         }
     }
 
-    /// The verdict after as many lines as it takes. A line gives values of commands, by their number.
+    /// The verdict after as many lines as it takes. A line gives runs of commands.
     pub fn judge<const N: usize>(
         mut self,
         mut session: Session,
-        read: impl Fn(&str) -> Result<[(usize, f64); N], String>,
+        mut read: impl FnMut(&str) -> Result<[Run; N], String>,
     ) -> Result<Verdict, Failure> {
         loop {
             let stop = session.stop();
@@ -153,8 +153,8 @@ impl Lines {
                 Next::Wait => continue,
                 Next::End => return session.finish(stop.map_or_else(|| self.end(), Ok)?),
             };
-            for (arm, value) in read(&line).map_err(|cause| self.bad(&cause))? {
-                session.push(Run::of(arm, value))?;
+            for run in read(&line).map_err(|cause| self.bad(&cause))? {
+                session.push(run)?;
             }
         }
     }
@@ -166,6 +166,24 @@ pub(crate) fn unless_several(line: &str, cause: String) -> String {
         0 | 1 => cause,
         several => format!("{several} values; one value a line is expected"),
     }
+}
+
+/// Two values, in one unit or in none, each with or without a space before its unit.
+pub(crate) fn pair(line: &str) -> Result<([f64; 2], Dimension), String> {
+    let words: Vec<&str> = line
+        .split(|symbol: char| symbol.is_whitespace() || symbol == ',')
+        .filter(|part| !part.is_empty())
+        .collect();
+    let [a, b] = match words.as_slice() {
+        [a, b] => [(*a).to_string(), (*b).to_string()],
+        [a, unit_a, b, unit_b] => [format!("{a} {unit_a}"), format!("{b} {unit_b}")],
+        _ => return Err(format!("'{line}' is not two values")),
+    };
+    let (a, b) = (Quantity::parse(&a)?, Quantity::parse(&b)?);
+    if a.dimension != b.dimension {
+        return Err(format!("the two values in '{line}' have different units"));
+    }
+    Ok(([a.value, b.value], a.dimension))
 }
 
 /// A file whose next bytes are waited for only briefly; a read would then block.

@@ -26,8 +26,10 @@ impl Origin {
     }
 }
 
-/// The commit that is checked out around this folder.
-fn revision(folder: &Path) -> Option<String> {
+/// The commit that is checked out around this folder, with `-dirty` if files differ from it; none outside a repository,
+/// or without git.
+#[must_use]
+pub fn revision(folder: &Path) -> Option<String> {
     let describe = ["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"];
     let found = Command::new("git")
         // Files that git would refresh stay as they are.

@@ -9,9 +9,11 @@
 //! `crates/cli/tests/decide_compare.rs`.
 
 use crate::Failure;
+use crate::costs::{cost, cost_of_run, invalid, middle, single_cost};
 use crate::guard::{TailFinding, Watch};
 use crate::question::{Claim, Compare, Shares};
-use crate::ratio::Ratio;
+use crate::rates::Rest;
+use crate::ratio::{Ratio, effect_of, mirror};
 use crate::record::{Outcome, Run};
 use crate::spread::{Spreads, Values};
 use crate::trial::{self, Trial, more_to_decide, remaining};
@@ -39,6 +41,8 @@ pub struct PairTrial {
     failed: Vec<(u64, u64)>,
     /// The values of each command.
     values: Vec<Values>,
+    /// A candidate without any pairs.
+    fresh: Candidate,
 }
 
 /// One candidate against the baseline.
@@ -47,9 +51,15 @@ pub struct Candidate {
     ratio: Ratio,
     /// Cost ratios in the order of the blocks.
     costs: Vec<f64>,
+    /// What the baseline's block of each cost.
+    bases: Vec<f64>,
     /// Blocks lost on both sides.
     lost: u64,
     watch: Option<Watch>,
+    /// What the pairs up to the answer say.
+    answer: Answer,
+    /// The pairs after the answer, if a file has more.
+    rest: Option<Box<Candidate>>,
 }
 
 /// Fewest pairs for an estimate of the time left.
@@ -73,15 +83,16 @@ impl PairTrial {
             .transpose()?;
         let ratio = Ratio::new(compare, shares.median)?;
         let fewest = ratio.fewest_pairs(shares.median, compare);
-        let candidate = |arm| {
-            let fresh = Candidate {
-                ratio: ratio.clone(),
-                costs: Vec::new(),
-                lost: 0,
-                watch: watch.clone(),
-            };
-            (arm != compare.baseline).then_some(fresh)
+        let fresh = Candidate {
+            ratio,
+            costs: Vec::new(),
+            bases: Vec::new(),
+            lost: 0,
+            watch,
+            answer: Answer::Undecided,
+            rest: None,
         };
+        let candidate = |arm| (arm != compare.baseline).then(|| fresh.clone());
         Ok(PairTrial {
             candidates: (0..commands).map(candidate).collect(),
             block: vec![Vec::new(); commands],
@@ -92,7 +103,13 @@ impl PairTrial {
             shares,
             fewest,
             compare: compare.clone(),
+            fresh,
         })
+    }
+
+    /// A candidate without any pairs, and the fewest that decide anything.
+    pub(crate) fn fresh(self) -> (Candidate, u64) {
+        (self.fresh, self.fewest)
     }
 
     /// The candidates with the numbers of their commands.
@@ -120,12 +137,17 @@ impl PairTrial {
             if (values.len() as u64) < self.compare.block {
                 continue;
             }
-            for (ours, theirs) in values.iter().zip(&block[self.compare.baseline]) {
-                candidate.push_runs(single_cost(*ours, higher), single_cost(*theirs, higher))?;
-            }
-            match cost(middle(values, higher), base, higher)? {
-                Some(cost) => candidate.push_block(cost)?,
-                None => candidate.lost += 1,
+            let ratio = cost(middle(values, higher), base, higher)?;
+            let base = single_cost(base, higher);
+            let single = |value: &Option<f64>| single_cost(*value, higher);
+            let runs = values.iter().map(single);
+            let runs = runs.zip(block[self.compare.baseline].iter().map(single));
+            if candidate.answer == Answer::Undecided {
+                candidate.push(runs, ratio, base)?;
+                candidate.answer = candidate.judged(&self.compare, self.fewest);
+            } else {
+                let rest = candidate.rest.get_or_insert_with(|| Box::new(self.fresh.clone()));
+                rest.push(runs, ratio, base)?;
             }
         }
         if let [first, second] = order[..]
@@ -137,13 +159,17 @@ impl PairTrial {
         Ok(())
     }
 
-    fn verdict(&self, candidate: &Candidate) -> Answer {
-        let claim = self.compare.claim;
-        if candidate.costs.is_empty() && candidate.lost >= self.fewest {
-            return Answer::Error;
-        }
-        let median = candidate.ratio.verdict(claim);
-        candidate.watch.as_ref().map_or(median, |watch| watch.verdict(claim, median))
+    /// What all pairs after the answer say, if there are any: it only ever contradicts.
+    fn rest(&self, candidate: &Candidate) -> Option<Rest> {
+        let rest = candidate.rest.as_ref()?;
+        let verdict = rest.judged(&self.compare, self.fewest);
+        Some(Rest { values: rest.costs.len() as u64 + rest.lost, verdict })
+    }
+
+    /// None if the pairs after the answer give the opposite one: they are not of one kind.
+    fn answer_about(&self, candidate: &Candidate) -> Answer {
+        let (first, rest) = (candidate.answer, self.rest(candidate));
+        if rest.is_some_and(|rest| rest.contradicts(first)) { Answer::Undecided } else { first }
     }
 
     fn tails(&self, candidate: &Candidate) -> Option<TailFinding> {
@@ -170,14 +196,18 @@ impl PairTrial {
         let about = OfPairs {
             candidate: self.compare.commands.get(arm).cloned().unwrap_or_default(),
             effect: self.effect(candidate),
-            relation: candidate.ratio.relation(),
+            relation: match self.rest(candidate) {
+                Some(rest) if rest.contradicts(candidate.answer) => Relation::Unknown,
+                _ => candidate.ratio.relation(),
+            },
             tails: self.tails(candidate),
             values: None,
             lost_pairs: self.compare.ignore_failure.then_some(candidate.lost),
             sessions: None,
+            rest: self.rest(candidate),
         };
         Finding {
-            verdict: self.verdict(candidate),
+            verdict: self.answer_about(candidate),
             n: candidate.costs.len() as u64,
             successes: report.counts.successes(),
             decided_by: match candidate.ratio {
@@ -234,7 +264,7 @@ impl PairTrial {
 
 impl Trial for PairTrial {
     fn active(&self) -> Vec<usize> {
-        let open = |candidate: &Candidate| self.verdict(candidate) == Answer::Undecided;
+        let open = |candidate: &Candidate| candidate.answer == Answer::Undecided;
         (0..self.candidates.len())
             .filter(|&arm| self.candidates[arm].as_ref().is_none_or(open))
             .collect()
@@ -253,7 +283,12 @@ impl Trial for PairTrial {
             self.order.push(run.arm);
         }
         let full = |&arm: &usize| self.block[arm].len() as u64 >= self.compare.block;
-        if self.active().iter().all(full) {
+        let awaited = match self.is_settled() {
+            // Only a file has more, with values of all.
+            true => (0..self.block.len()).collect(),
+            false => self.active(),
+        };
+        if awaited.iter().all(full) {
             self.judge_block()?;
         }
         Ok(())
@@ -278,7 +313,7 @@ impl Trial for PairTrial {
     }
 
     fn answer(&self) -> Answer {
-        let answers = self.candidates().map(|(_, candidate)| self.verdict(candidate));
+        let answers = self.candidates().map(|(_, candidate)| self.answer_about(candidate));
         answers.max_by_key(|&answer| answer.badness()).unwrap_or(Answer::Undecided)
     }
 
@@ -303,8 +338,7 @@ impl Trial for PairTrial {
     }
 
     fn state(&self) -> State {
-        let open =
-            self.candidates().find(|(_, candidate)| self.verdict(candidate) == Answer::Undecided);
+        let open = self.candidates().find(|(_, candidate)| candidate.answer == Answer::Undecided);
         let Some((arm, candidate)) = open.or_else(|| self.candidates().next()) else {
             return State::default();
         };
@@ -344,9 +378,21 @@ impl Trial for PairTrial {
 
     fn ratios(&self) -> Vec<Vec<f64>> {
         let turn = |cost: f64| if self.compare.higher_is_better { cost.recip() } else { cost };
-        self.candidates()
-            .map(|(_, candidate)| candidate.costs.iter().copied().map(turn).collect())
-            .collect()
+        let all = |candidate: &Candidate| {
+            let rest = candidate.rest.iter().flat_map(|rest| &rest.costs);
+            candidate.costs.iter().chain(rest).copied().map(turn).collect()
+        };
+        self.candidates().map(|(_, candidate)| all(candidate)).collect()
+    }
+
+    fn pairs(&self) -> Vec<[f64; 2]> {
+        let both = |candidate: &Candidate| -> Vec<[f64; 2]> {
+            let bases = candidate.bases.iter();
+            bases.zip(&candidate.costs).map(|(base, ratio)| [*base, base * ratio]).collect()
+        };
+        let Some((_, first)) = self.candidates().next() else { return Vec::new() };
+        let rest = first.rest.iter().flat_map(|rest| both(rest));
+        both(first).into_iter().chain(rest).collect()
     }
 
     fn error_holds(&self) -> Holds {
@@ -370,6 +416,9 @@ impl Trial for PairTrial {
             })
             .collect();
         for (arm, candidate) in self.candidates() {
+            let (first, n) = (candidate.answer, candidate.costs.len() as u64);
+            let rest = self.rest(candidate).filter(|rest| rest.contradicts(first));
+            found.extend(rest.map(|rest| rest.said(first, n, "pairs")));
             if candidate.lost > 0 {
                 found.push(format!(
                     "{} pairs with '{}' were lost on both sides: they decide nothing",
@@ -411,6 +460,34 @@ impl Trial for PairTrial {
 }
 
 impl Candidate {
+    /// What its pairs say, without those after the answer.
+    pub(crate) fn judged(&self, compare: &Compare, fewest: u64) -> Answer {
+        if self.costs.is_empty() && self.lost >= fewest {
+            return Answer::Error;
+        }
+        let median = self.ratio.verdict(compare.claim);
+        self.watch.as_ref().map_or(median, |watch| watch.verdict(compare.claim, median))
+    }
+
+    /// Takes a block: the costs of its runs, with the baseline's, and their ratio, if not both are lost, to what the
+    /// baseline's block costs.
+    pub(crate) fn push(
+        &mut self,
+        mut runs: impl Iterator<Item = (f64, f64)>,
+        ratio: Option<f64>,
+        base: f64,
+    ) -> Result<(), Failure> {
+        runs.try_for_each(|(ours, theirs)| self.push_runs(ours, theirs))?;
+        match ratio {
+            Some(cost) => {
+                self.bases.push(base);
+                self.push_block(cost)?;
+            }
+            None => self.lost += 1,
+        }
+        Ok(())
+    }
+
     /// Takes the costs of two single runs, the j-th of each in their block.
     fn push_runs(&mut self, candidate: f64, baseline: f64) -> Result<(), Failure> {
         if let Some(watch) = &mut self.watch {
@@ -463,79 +540,6 @@ impl From<stats::Relation> for Relation {
             stats::Relation::Unknown => Relation::Unknown,
         }
     }
-}
-
-fn invalid(error: stats::Invalid) -> Failure {
-    Failure::new(error.to_string(), "compare a metric that is at least 0")
-}
-
-/// A ratio of costs with its interval, as the ratio of the values.
-pub(crate) fn effect_of(
-    ratio: Option<f64>,
-    (low, high): (f64, f64),
-    higher_is_better: bool,
-) -> Effect {
-    let finite = |ratio: f64| Some(ratio).filter(|ratio| ratio.is_finite());
-    if higher_is_better {
-        return Effect {
-            ratio: ratio.map(f64::recip).and_then(finite),
-            low: high.recip(),
-            high: finite(low.recip()),
-        };
-    }
-    Effect { ratio: ratio.and_then(finite), low, high: finite(high) }
-}
-
-/// The other end of the band.
-pub(crate) fn mirror(threshold: f64, (least, most): (f64, f64)) -> f64 {
-    if threshold == least { most } else { least }
-}
-
-/// The median of a block's runs, the mean of the middle two; none if a lost run is in the middle.
-fn middle(values: &[Option<f64>], higher_is_better: bool) -> Option<f64> {
-    let worst = if higher_is_better { f64::NEG_INFINITY } else { f64::INFINITY };
-    let mut sorted: Vec<f64> = values.iter().map(|value| value.unwrap_or(worst)).collect();
-    sorted.sort_by(f64::total_cmp);
-    let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
-    Some(if low == high { low } else { f64::midpoint(low, high) })
-        .filter(|middle| middle.is_finite())
-}
-
-/// What one run costs; a lost run costs more than any other.
-fn single_cost(value: Option<f64>, higher_is_better: bool) -> f64 {
-    match value {
-        None => f64::INFINITY,
-        Some(value) if higher_is_better => value.recip(),
-        Some(value) => value,
-    }
-}
-
-/// The same, of a value that may be wrong.
-///
-/// # Errors
-/// If it is negative.
-pub(crate) fn cost_of_run(value: Option<f64>, higher_is_better: bool) -> Result<f64, Failure> {
-    if let Some(value) = value.filter(|&value| value < 0.0) {
-        let cause = format!("the value {value} is below zero, so it has no ratio");
-        return Err(Failure::new(cause, "compare a metric that is at least 0"));
-    }
-    Ok(single_cost(value, higher_is_better))
-}
-
-/// Candidate over baseline, as a cost; none if neither has a value. Two zeros are equal.
-fn cost(
-    candidate: Option<f64>,
-    baseline: Option<f64>,
-    higher_is_better: bool,
-) -> Result<Option<f64>, Failure> {
-    let ratio = match (candidate, baseline) {
-        (None, None) => return Ok(None),
-        (None, Some(_)) => Ok(f64::INFINITY),
-        (Some(_), None) => Ok(0.0),
-        (Some(b), Some(a)) if higher_is_better => stats::paired::ratio(a, b),
-        (Some(b), Some(a)) => stats::paired::ratio(b, a),
-    };
-    ratio.map(Some).map_err(invalid)
 }
 
 /// [`serial_z`], if it is suspicious.

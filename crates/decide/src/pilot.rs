@@ -1,20 +1,19 @@
 //! The pairs of an earlier trial, as a pilot for a plan.
 
 use crate::Failure;
-use crate::lines::Lines;
-use crate::plan::compare::pair;
+use crate::lines::{Lines, pair};
 use crate::question::Question;
 use crate::record;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
-/// The ratios of costs, candidate over baseline, of the pairs in a log or in a file with two values a line. Of a log
-/// of several candidates, those of the first. Where higher values are better, the ratios are inverted.
+/// The costs of the baseline and of the candidate, a pair each, in a log or in a file with two values a line. Of a log
+/// of several candidates, those of the first. Where higher values are better, costs are the inverse.
 ///
 /// # Errors
 /// If the file cannot be read, has no pairs, or one whose ratio is zero or infinite.
-pub fn costs(path: &Path) -> Result<Vec<f64>, Failure> {
+pub fn pairs(path: &Path) -> Result<Vec<[f64; 2]>, Failure> {
     let unusable = |cause: String| {
         let remedy = "give the `Limits::log` of a comparison, or a file with two values a line";
         Failure::new(format!("{}: {cause}", path.display()), remedy)
@@ -22,23 +21,22 @@ pub fn costs(path: &Path) -> Result<Vec<f64>, Failure> {
     let file = File::open(path).map_err(|error| unusable(error.to_string()))?;
     let mut file = BufReader::new(file);
     let begins = file.fill_buf().map_err(|error| unusable(error.to_string()))?;
-    let costs = if begins.first() == Some(&b'{') {
+    let pairs = if begins.first() == Some(&b'{') {
         let log = record::read(file).map_err(unusable)?;
-        let Question::Compare(compare) = &log.head.hypothesis else {
+        if !matches!(log.head.hypothesis, Question::Compare(_)) {
             return Err(unusable("its question is not a comparison".to_owned()));
-        };
+        }
         let mut trial = log.head.hypothesis.asked().trial(None)?;
         log.runs.iter().try_for_each(|run| trial.push(run))?;
-        let ratios = trial.ratios().into_iter().next().unwrap_or_default();
-        let cost = |ratio: f64| if compare.higher_is_better { ratio.recip() } else { ratio };
-        ratios.into_iter().map(cost).collect()
+        trial.pairs()
     } else {
         let form = "two values per line: baseline, candidate";
         let lines = Lines::of(path.display().to_string(), Box::new(file), form);
-        lines.read_all(|line| pair(line).map(|[a, b]| b / a))?
+        lines.read_all(|line| pair(line).map(|(pair, _)| pair))?
     };
-    match costs.iter().find(|cost| !(**cost > 0.0 && cost.is_finite())) {
+    let ratios = pairs.iter().map(|[a, b]| b / a);
+    match ratios.into_iter().find(|cost| !(*cost > 0.0 && cost.is_finite())) {
         Some(odd) => Err(unusable(format!("a pair has the ratio {odd}"))),
-        None => Ok(costs),
+        None => Ok(pairs),
     }
 }

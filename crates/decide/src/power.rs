@@ -2,7 +2,8 @@
 //!
 //! # Contract
 //! A forecast holds for one assumed truth; one far from the threshold says nothing about one near it. The tests are
-//! those of independent runs and of medians, without the guards against bursts and heavier tails.
+//! those that a trial makes, with its guards against bursts and heavier tails; [`Forecast::alone`] is without them.
+//! Simulated runs are independent, or as in a pilot, so a guard against bursts that are seen hardly ever applies.
 //!
 //! ```
 //! use uncontended_decide::power::{self, Simulation};
@@ -18,14 +19,19 @@
 //! # Ok::<(), uncontended_decide::Failure>(())
 //! ```
 
+mod comparison;
+
+pub use comparison::{Comparison, FEWEST_OF_PILOT, Variation, of_comparison};
+
 use crate::Failure;
-use crate::question::{Claim, Permute, Slo};
+use crate::question::{Permute, Slo};
+use crate::verdict::Answer;
 use serde::Serialize;
 use std::ops::ControlFlow;
-use uncontended_figures::text::several;
-use uncontended_figures::{given_number, given_percent, number, whole};
-use uncontended_stats::power::{self, Expected, Noise, Power};
-use uncontended_stats::{Counts, Invalid, Limits, Margin, MaxError, Paired};
+use uncontended_figures::{given_number, given_percent};
+use uncontended_stats::bursts::BurstJudge;
+use uncontended_stats::power::{self, Power};
+use uncontended_stats::{Counts, Invalid, Limits, Verdict};
 
 /// The value of `schema` in the JSON form.
 pub const SCHEMA: &str = "uncontended.power/1";
@@ -98,6 +104,13 @@ pub struct Forecast {
     pub p95_runs: Option<u64>,
     /// The fewest runs that permit any verdict.
     pub fewest_runs: u64,
+    /// The fewest runs that permit the answer in `held`.
+    pub fewest_to_hold: u64,
+    /// The answer that a comparison's guard holds back: a yes (of `different` a no).
+    pub held: Answer,
+    /// The same without the guard; none if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alone: Option<Alone>,
     /// The nearest truths below and above the undecidable one that the budget decides in 95 of 100 trials.
     pub decidable: [Option<f64>; 2],
     /// What the truths of `decidable` are.
@@ -105,6 +118,34 @@ pub struct Forecast {
     pub truth: Truth,
     /// The seed of the simulation, as text: JSON's numbers lose digits.
     pub seed: String,
+}
+
+/// What to expect without the guard: of the median alone, or of runs that are known to be independent.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Alone {
+    /// The share of trials that said yes.
+    pub yes: f64,
+    /// The share of trials that said no.
+    pub no: f64,
+    /// The share of trials that the budget left undecided.
+    pub undecided: f64,
+    /// Runs until the verdict or the end of the budget, on average.
+    pub mean_runs: f64,
+    /// The 95th percentile of runs; none if it is beyond the budget.
+    pub p95_runs: Option<u64>,
+}
+
+impl Alone {
+    fn of(power: &Power) -> Alone {
+        let share = |count: u64| count as f64 / power.runs as f64;
+        Alone {
+            yes: share(power.yes),
+            no: share(power.no),
+            undecided: power.undecided_share(),
+            mean_runs: power.mean_trials,
+            p95_runs: power.p95_trials,
+        }
+    }
 }
 
 /// Forecasts whether a rate meets its threshold, if it is `at`.
@@ -118,75 +159,48 @@ pub fn of_rate(slo: &Slo, at: f64, simulation: &Simulation) -> Result<Forecast, 
         return Err(Failure::new(cause, "see `decide::power`"));
     }
     let question = slo.question()?;
-    let power = power::of_rate(question, at, max_runs, simulations, seed).map_err(invalid)?;
+    let alone = power::of_rate(question, at, max_runs, simulations, seed).map_err(invalid)?;
     let searched = simulations.min(SEARCHED);
     let above = power::decidable_above(question, max_runs, searched, seed).map_err(invalid)?;
     let below = power::decidable_below(question, max_runs, searched, seed).map_err(invalid)?;
     let asked = format!("{} If the rate is {}", slo.sentence(), given_percent(at));
     let fewest = question.next_decision(Counts::default());
     let truth = Truth::Rate(slo.rate);
-    Ok(forecast(asked, simulation, slo.max_error, &power, fewest, truth, [below, above]))
-}
-
-/// A comparison of two commands, without commands.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
-    /// The claim about the candidate.
-    pub claim: Claim,
-    /// Differences up to this share do not count.
-    pub margin: f64,
-    /// The largest chance of a wrong verdict.
-    pub max_error: f64,
-    /// The assumed ratio of medians, candidate over baseline; lower is better. None is a pilot's.
-    pub ratio: Option<f64>,
-    /// How the ratios of pairs vary.
-    pub noise: Noise,
-}
-
-/// Fewest pairs of a pilot.
-pub const FEWEST_OF_PILOT: usize = 10;
-
-/// Forecasts a comparison of two commands.
-///
-/// # Errors
-/// If the comparison cannot be.
-pub fn of_comparison(
-    comparison: &Comparison,
-    simulation: &Simulation,
-) -> Result<Forecast, Failure> {
-    let Comparison { claim, margin, max_error, ratio, ref noise } = *comparison;
-    let Simulation { max_runs, simulations, seed } = *simulation;
-    let error = MaxError::new(max_error).map_err(invalid)?;
-    let test = (claim.into(), Margin::new(margin).map_err(invalid)?, error);
-    let (ratio, vary) = match (noise, ratio) {
-        (Noise::LogNormal(_), None) => {
-            return Err(Failure::new("no ratio is assumed", "add `Comparison::ratio`"));
-        }
-        (Noise::LogNormal(spread), Some(ratio)) => {
-            (ratio, format!("the spread of single runs is {}", given_percent(*spread)))
-        }
-        (Noise::Pilot(pairs), _) if pairs.len() < FEWEST_OF_PILOT => {
-            let cause =
-                format!("{} are too few for a plan", several(pairs.len() as u64, "pair", "pairs"));
-            return Err(Failure::new(cause, format!("give at least {FEWEST_OF_PILOT}")));
-        }
-        (Noise::Pilot(pairs), ratio) => {
-            let ratio = ratio.map_or_else(|| Noise::median(pairs), Ok).map_err(invalid)?;
-            (ratio, format!("ratios vary as in {} pairs before", whole(pairs.len() as u64)))
-        }
+    let Some(bursts) = slo.bursts else {
+        let decidable = [below, above];
+        return Ok(forecast(asked, simulation, slo.max_error, &alone, fewest, truth, decidable));
     };
-    let expected = Expected { ratio, noise: noise.clone() };
-    let power = power::of_paired(test, &expected, max_runs, simulations, seed).map_err(invalid)?;
-    let searched = simulations.min(SEARCHED);
-    let decidable =
-        power::decidable_ratios(test, noise, max_runs, searched, seed).map_err(invalid)?;
-    let asked = format!(
-        "is the candidate {}? If the median ratio is {} and {vary}",
-        claim.with(margin),
-        number(ratio),
-    );
-    let fewest = Paired::fewest_pairs(error);
-    Ok(forecast(asked, simulation, max_error, &power, fewest, Truth::Ratio, decidable))
+    let fresh = BurstJudge::new(question, bursts.into());
+    let power = |rate: f64, trials: u64| {
+        Power::simulate(trials, seed, |rng| {
+            let mut judge = fresh.clone();
+            while judge.verdict() == Verdict::Undecided && judge.counts().trials() < max_runs {
+                judge.push(rng.chance(rate));
+            }
+            (judge.verdict(), judge.counts().trials())
+        })
+    };
+    let says = |told: fn(&Power) -> u64| {
+        move |rate: f64| Ok(told(&power(rate, searched)?) * 100 >= searched * 95)
+    };
+    let below = nearest_decided(below, 0.0, says(|power| power.no)).map_err(invalid)?;
+    let above = nearest_decided(above, 1.0, says(|power| power.yes)).map_err(invalid)?;
+    let found = power(at, simulations).map_err(invalid)?;
+    let told = forecast(asked, simulation, slo.max_error, &found, fewest, truth, [below, above]);
+    Ok(Forecast { alone: Some(Alone::of(&alone)), ..told })
+}
+
+/// The truth nearest to the undecidable one that is decided with a guard, where `alone` is that without one.
+fn nearest_decided(
+    alone: Option<f64>,
+    furthest: f64,
+    decided: impl Fn(f64) -> Result<bool, Invalid>,
+) -> Result<Option<f64>, Invalid> {
+    match alone {
+        Some(truth) if decided(truth)? => Ok(alone),
+        Some(truth) => power::nearest(truth, furthest, decided),
+        None => Ok(None),
+    }
 }
 
 /// Forecasts a permutation test of two groups of `size` normal values each, B's mean `shift` standard deviations above
@@ -254,6 +268,9 @@ fn forecast(
         mean_runs: power.mean_trials,
         p95_runs: power.p95_trials,
         fewest_runs,
+        fewest_to_hold: fewest_runs,
+        held: Answer::Yes,
+        alone: None,
         decidable,
         truth,
         seed: simulation.seed.to_string(),

@@ -7,6 +7,10 @@ use uncontended_figures::progress::{Line, State};
 pub trait Progress: Debug {
     /// Announces what is about to happen.
     fn say(&mut self, text: &str);
+    /// Announces what must be known before it happens, even where progress is not shown.
+    fn insist(&mut self, text: &str) {
+        self.say(text);
+    }
     /// Shows the state after `n` runs, if an update is due.
     fn tick(&mut self, n: u64, state: &dyn Fn() -> State);
     /// Clears what is shown.
@@ -27,6 +31,9 @@ impl Progress for Silent {
 impl Progress for Line {
     fn say(&mut self, text: &str) {
         Line::say(self, text);
+    }
+    fn insist(&mut self, text: &str) {
+        Line::insist(self, text);
     }
     fn tick(&mut self, n: u64, state: &dyn Fn() -> State) {
         Line::tick(self, n, state);

@@ -399,6 +399,28 @@ pub struct Shares {
 }
 
 impl Compare {
+    /// The plainest question about these commands: of their wall times, by the median of the paired ratios, against the
+    /// first, without a guard. Others are this one with other fields.
+    #[must_use]
+    pub fn of(claim: Claim, margin: f64, max_error: f64, commands: &[&str]) -> Compare {
+        Compare {
+            metric: "wall".to_owned(),
+            unit: "ns".to_owned(),
+            claim,
+            margin,
+            higher_is_better: false,
+            max_error,
+            block: 1,
+            commands: commands.iter().map(|&command| command.to_owned()).collect(),
+            baseline: 0,
+            lines: Vec::new(),
+            ignore_failure: false,
+            quantile: None,
+            guard: None,
+            sessions: None,
+        }
+    }
+
     /// The error bound of each candidate's comparison, split between the median and the tails.
     pub fn shares(&self) -> Result<Shares, Failure> {
         let candidates = u32::try_from(self.commands.len().saturating_sub(1)).unwrap_or(u32::MAX);

@@ -132,10 +132,9 @@ impl Trial for RateTrial {
 
     /// None if the values after the answer give the opposite one: they are not of one kind.
     fn answer(&self) -> Answer {
-        match (self.judge.verdict(), self.rest().map(|rest| rest.verdict)) {
-            (Answer::Yes, Some(Answer::No)) | (Answer::No, Some(Answer::Yes)) => Answer::Undecided,
-            (first, _) => first,
-        }
+        let first = self.judge.verdict();
+        let rest = self.rest();
+        if rest.is_some_and(|rest| rest.contradicts(first)) { Answer::Undecided } else { first }
     }
 
     fn is_settled(&self) -> bool {
@@ -192,12 +191,9 @@ impl Trial for RateTrial {
             )),
             some => Some(format!("{some} of {} runs failed: {meaning}", self.runs)),
         };
-        let rest = self.rest().filter(|_| self.is_settled() && self.answer() == Answer::Undecided);
-        let rest = rest.map(|others| {
-            let (first, other) = (self.judge.verdict().name(), others.verdict.name());
-            let (said, all) = (whole(self.judge.counts().trials()), whole(self.runs));
-            format!("the first {said} of {all} values say {first}, and the others {other}")
-        });
+        let (first, judged) = (self.judge.verdict(), self.judge.counts().trials());
+        let rest = self.rest().filter(|rest| rest.contradicts(first));
+        let rest = rest.map(|rest| rest.said(first, judged, "values"));
         let guarded = self.slo.bursts.is_some();
         let dependent = diagnosis(self.judge.chain(), self.judge.counts(), guarded);
         failed.into_iter().chain(rest).chain(dependent).collect()
@@ -269,13 +265,28 @@ impl Judging {
     }
 }
 
-/// What the values after the answer say.
+/// What the values, or pairs of values, after the answer say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Rest {
     /// How many they are.
     pub values: u64,
     /// Their own answer.
     pub verdict: Answer,
+}
+
+impl Rest {
+    /// Whether they say the opposite of the `first` answer.
+    #[must_use]
+    pub fn contradicts(self, first: Answer) -> bool {
+        matches!((first, self.verdict), (Answer::Yes, Answer::No) | (Answer::No, Answer::Yes))
+    }
+
+    /// What both say, as a sentence; the first `judged` gave the `first` answer.
+    pub(crate) fn said(self, first: Answer, judged: u64, what: &str) -> String {
+        let (said, all) = (whole(judged), whole(judged + self.values));
+        let (first, other) = (first.name(), self.verdict.name());
+        format!("the first {said} of {all} {what} say {first}, and the others {other}")
+    }
 }
 
 /// What is known of bursts.

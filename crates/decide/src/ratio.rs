@@ -3,7 +3,7 @@
 
 use crate::Failure;
 use crate::question::Compare;
-use crate::verdict::{Answer, Relation};
+use crate::verdict::{Answer, Effect, Relation};
 use uncontended_stats::{Invalid, Margin, MaxError, Paired, QuantileRatio, Rate};
 
 /// The inference.
@@ -75,4 +75,26 @@ impl Ratio {
             Ratio::Quantile(quantile) => (quantile.log_evidence(ratio), quantile.needed()),
         }
     }
+}
+
+/// A ratio of costs with its interval, as the ratio of the values.
+pub(crate) fn effect_of(
+    ratio: Option<f64>,
+    (low, high): (f64, f64),
+    higher_is_better: bool,
+) -> Effect {
+    let finite = |ratio: f64| Some(ratio).filter(|ratio| ratio.is_finite());
+    if higher_is_better {
+        return Effect {
+            ratio: ratio.map(f64::recip).and_then(finite),
+            low: high.recip(),
+            high: finite(low.recip()),
+        };
+    }
+    Effect { ratio: ratio.and_then(finite), low, high: finite(high) }
+}
+
+/// The other end of the band.
+pub(crate) fn mirror(threshold: f64, (least, most): (f64, f64)) -> f64 {
+    if threshold == least { most } else { least }
 }

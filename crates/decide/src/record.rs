@@ -8,6 +8,7 @@
 //! `crates/cli/tests/decide_verdict.rs`, `fuzz/fuzz_targets/verdict_log.rs`.
 
 use crate::Failure;
+use crate::circumstances::Circumstances;
 use crate::fingerprint::Fingerprint;
 use crate::origin::Origin;
 use crate::question::Question;
@@ -37,6 +38,9 @@ pub struct Head {
     /// When and of what revision; none in older logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+    /// The settings of the commands that were run; none in older logs, or if there were no commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub circumstances: Option<Circumstances>,
 }
 
 /// One run.

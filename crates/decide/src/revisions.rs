@@ -128,15 +128,6 @@ impl Drop for Revisions {
     }
 }
 
-/// The commit that is checked out in the repository around `directory`, with a `+` if files of it were changed; none
-/// if there is no repository, or no git.
-#[must_use]
-pub fn checked_out(directory: &Path) -> Option<String> {
-    let commit = git(directory, &["rev-parse", "--verify", "--quiet", "HEAD"]).ok()?;
-    let changed = git(directory, &["status", "--porcelain", "--untracked-files=no"]).ok()?;
-    Some(if changed.is_empty() { commit } else { commit + "+" })
-}
-
 /// What git prints, without the last line feed.
 fn git(directory: &Path, arguments: &[&str]) -> Result<String, Failure> {
     let output = Command::new("git").arg("-C").arg(directory).args(arguments).output();

@@ -18,7 +18,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use uncontended_figures::Dimension;
+use uncontended_figures::{Dimension, Quantity};
 use uncontended_sys::background::Background;
 use uncontended_sys::counters::Counter;
 use uncontended_sys::supervise::{self, Ended};
@@ -132,6 +132,8 @@ struct Reading {
     metric: Metric,
     /// The dimension of its values: that of the threshold, or else of the first run.
     dimension: Option<Dimension>,
+    /// What printed values are compared with, if that is known.
+    threshold: Option<Quantity>,
 }
 
 /// Starts commands and reads their metrics.
@@ -152,13 +154,23 @@ impl Runner {
         metric: Metric,
         dimension: Option<Dimension>,
     ) -> Result<Runner, Failure> {
-        let readings = vec![Reading { metric, dimension }];
+        let readings = vec![Reading { metric, dimension, threshold: None }];
         Runner { launch, readings, run_json: None, deadline: None }.with_run_json()
+    }
+
+    /// The same with a threshold, whose unit a number has that is printed without one.
+    #[must_use]
+    pub fn for_threshold(mut self, threshold: Quantity) -> Runner {
+        for reading in &mut self.readings {
+            reading.threshold = Some(threshold);
+        }
+        self
     }
 
     /// Also reads these metrics from each run.
     pub fn also(mut self, metrics: Vec<Metric>) -> Result<Runner, Failure> {
-        let more = metrics.into_iter().map(|metric| Reading { metric, dimension: None });
+        let more =
+            metrics.into_iter().map(|metric| Reading { metric, dimension: None, threshold: None });
         self.readings.extend(more);
         self.with_run_json()
     }
@@ -327,7 +339,11 @@ impl Runner {
 impl Reading {
     /// The value, in the dimension of the earlier ones.
     fn read(&mut self, ended: &Ended, run_json: Option<&[u8]>) -> Result<f64, String> {
-        let read = self.metric.read(ended, run_json)?;
+        let mut read = self.metric.read(ended, run_json)?;
+        let is_printed = self.metric.dimension().is_none();
+        if let Some(threshold) = self.threshold.filter(|_| is_printed) {
+            read = read.in_unit_of(threshold)?;
+        }
         if *self.dimension.get_or_insert(read.dimension) != read.dimension {
             let why = "its number has a different unit than the threshold or the earlier values";
             return Err(why.to_owned());

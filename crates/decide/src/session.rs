@@ -11,9 +11,11 @@
 //! S2: the runs alone, pushed into a fresh trial, give the same findings.
 
 use crate::Failure;
+use crate::circumstances::Circumstances;
 use crate::fingerprint::Fingerprint;
 use crate::logfile::LogFile;
 use crate::origin::Origin;
+use crate::plan::Runs;
 use crate::progress::Progress;
 use crate::question::Question;
 use crate::record::{self, Head, Line, Run, SCHEMA, Stop};
@@ -40,6 +42,16 @@ pub struct Setting<'a> {
     pub log: Option<&'a Path>,
     /// Whether the verdict keeps every run.
     pub keep_runs: bool,
+    /// The settings of the commands, if any are run.
+    pub circumstances: Option<Circumstances>,
+}
+
+impl Setting<'_> {
+    /// The same, with the settings of the commands that are run.
+    #[must_use]
+    pub(crate) fn of_commands(self, runs: &Runs) -> Self {
+        Setting { circumstances: Some(Circumstances::of(runs)), ..self }
+    }
 }
 
 /// A trial with its log and its budget.
@@ -69,7 +81,8 @@ impl Session {
         let is_kept = setting.log.is_some() || setting.keep_runs;
         let (machine, origin) = (is_kept.then(Fingerprint::here), is_kept.then(Origin::here));
         let schema = SCHEMA.to_string();
-        let head = Head { schema, hypothesis, seed, warnings, machine, origin };
+        let circumstances = setting.circumstances;
+        let head = Head { schema, hypothesis, seed, warnings, machine, origin, circumstances };
         let log = match setting.log {
             Some(path) => {
                 record::check_path(path)?;

@@ -17,8 +17,10 @@
 //! `crates/decide/tests/sessions.rs`, `crates/cli/tests/decide_sessions.rs`.
 
 use crate::Failure;
-use crate::pairs::{cost_of_run, effect_of, mirror, neighbours_resemble};
+use crate::costs::cost_of_run;
+use crate::pairs::neighbours_resemble;
 use crate::question::Compare;
+use crate::ratio::{effect_of, mirror};
 use crate::record::{Outcome, Run};
 use crate::spread::{Spreads, Values};
 use crate::trial::{self, Trial};
@@ -292,6 +294,7 @@ impl Trial for SessionsTrial {
             values: None,
             lost_pairs: None,
             sessions: Some(Box::new(sessions)),
+            rest: None,
         };
         vec![Finding {
             verdict: self.answer(),

@@ -55,6 +55,11 @@ pub trait Trial: Debug {
         Vec::new()
     }
 
+    /// The costs of the baseline and of the first candidate, in the order of the blocks, if there are any.
+    fn pairs(&self) -> Vec<[f64; 2]> {
+        Vec::new()
+    }
+
     /// When the stated error bound holds.
     fn error_holds(&self) -> Holds {
         Holds::AsStated
@@ -103,6 +108,7 @@ pub fn verdict(trial: &dyn Trial, head: &Head, stop: Stop) -> Verdict {
         seed: head.seed.clone(),
         machine: head.machine.clone(),
         origin: head.origin.clone(),
+        circumstances: head.circumstances.clone(),
         log: None,
         runs: None,
     }

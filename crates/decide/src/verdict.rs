@@ -4,6 +4,7 @@
 //! Field names are the JSON contract of `docs/json.md`: within version 1, fields may be added, never renamed or
 //! removed.
 
+use crate::circumstances::Circumstances;
 use crate::fingerprint::Fingerprint;
 use crate::guard::TailFinding;
 use crate::origin::Origin;
@@ -217,6 +218,9 @@ pub struct OfPairs {
     /// What is known of sessions that were not interleaved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<Box<OfSessions>>,
+    /// The pairs after the answer, of a file that has more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rest: Option<Rest>,
 }
 
 /// What a finding about two sessions adds.
@@ -275,6 +279,16 @@ fn with_nulls<S: serde::Serializer>(about: &About, serializer: S) -> Result<S::O
 }
 
 impl Finding {
+    /// What the values or pairs after the answer say, if a file has more.
+    #[must_use]
+    pub fn rest(&self) -> Option<Rest> {
+        match &self.about {
+            About::Rate(rate) => rate.rest,
+            About::Pairs(pairs) => pairs.rest,
+            About::Resampling(_) | About::Recording(_) => None,
+        }
+    }
+
     /// Whether what it counts is part of what was judged, and each interval has its ends in order.
     pub(crate) fn is_in_order(&self) -> bool {
         let within = |[low, high]: [f64; 2]| 0.0 <= low && low <= high && high <= 1.0;
@@ -350,6 +364,9 @@ pub struct Verdict {
     /// When and of what revision the runs were made, if they were kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+    /// The settings of the commands that were run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub circumstances: Option<Circumstances>,
     /// The raw log's path, if one was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,

@@ -1,6 +1,7 @@
 //! Randomly damaged logs: a verdict or an error, never a panic. The in-tree form of the fuzzer
 //! `fuzz/fuzz_targets/verdict_log.rs`.
 
+use uncontended_decide::circumstances::Circumstances;
 use uncontended_decide::fingerprint::Fingerprint;
 use uncontended_decide::guard::Guard;
 use uncontended_decide::question::{Bursts, Claim, Compare, Decider, Permute, Question, Slo};
@@ -24,20 +25,12 @@ fn heads() -> Vec<Question> {
         command: Some("c".to_string()),
     };
     let compare = Compare {
-        metric: "wall".to_string(),
-        unit: "ns".to_string(),
-        claim: Claim::Equivalent,
-        margin: 0.02,
         higher_is_better: true,
-        max_error: 0.01,
         block: 2,
-        commands: ["a", "b", "c"].map(String::from).to_vec(),
         baseline: 1,
-        lines: Vec::new(),
         ignore_failure: true,
-        quantile: None,
         guard: Guard::new(true, true),
-        sessions: None,
+        ..Compare::of(Claim::Equivalent, 0.02, 0.01, &["a", "b", "c"])
     };
     let permute = Permute {
         unit: "1".to_string(),
@@ -80,6 +73,7 @@ fn text(hypothesis: &Question, rng: &mut Rng) -> Vec<u8> {
         warnings: Vec::new(),
         machine: rng.chance(0.5).then(Fingerprint::here),
         origin: None,
+        circumstances: rng.chance(0.5).then(Circumstances::default),
     };
     let commands = head
         .hypothesis

@@ -8,22 +8,7 @@ use uncontended_decide::verdict::{Answer, Evidence, Finding, Relation};
 use uncontended_stats::Rng;
 
 fn asked(claim: Claim) -> Compare {
-    Compare {
-        metric: "wall".to_string(),
-        unit: "ns".to_string(),
-        claim,
-        margin: 0.25,
-        higher_is_better: false,
-        max_error: 0.01,
-        block: 1,
-        commands: vec!["base".to_string(), "new".to_string()],
-        baseline: 0,
-        lines: Vec::new(),
-        ignore_failure: false,
-        quantile: None,
-        guard: None,
-        sessions: None,
-    }
+    Compare::of(claim, 0.25, 0.01, &["base", "new"])
 }
 
 /// More pairs than any of these trials takes.

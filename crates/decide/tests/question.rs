@@ -25,22 +25,7 @@ fn a_question_has_the_figures_that_were_given_with_all_of_their_digits() {
 }
 
 fn compare(claim: Claim, margin: f64, commands: usize) -> Compare {
-    Compare {
-        metric: "wall".to_string(),
-        unit: "ns".to_string(),
-        claim,
-        margin,
-        higher_is_better: false,
-        max_error: 0.001,
-        block: 1,
-        commands: vec!["x".to_string(); commands],
-        baseline: 0,
-        lines: Vec::new(),
-        ignore_failure: false,
-        quantile: None,
-        guard: None,
-        sessions: None,
-    }
+    Compare::of(claim, margin, 0.001, &vec!["x"; commands])
 }
 
 #[test]

@@ -23,22 +23,7 @@ struct Change {
 }
 
 fn compare(claim: Claim, margin: f64, sessions: Sessions) -> Compare {
-    Compare {
-        metric: "wall".to_string(),
-        unit: "ns".to_string(),
-        claim,
-        margin,
-        higher_is_better: false,
-        max_error: 0.05,
-        block: 1,
-        commands: vec!["base.log".to_string(), "./new".to_string()],
-        lines: Vec::new(),
-        baseline: 0,
-        ignore_failure: false,
-        quantile: None,
-        guard: None,
-        sessions: Some(sessions),
-    }
+    Compare { sessions: Some(sessions), ..Compare::of(claim, margin, 0.05, &["base.log", "./new"]) }
 }
 
 fn sessions(control: bool, trusted: bool) -> Sessions {

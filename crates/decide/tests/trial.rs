@@ -40,22 +40,7 @@ fn what_remains_favours_neither_side() {
 #[test]
 fn a_verdict_rests_on_the_first_of_the_worst() {
     let rests_on = |ratios: [f64; 3]| {
-        let compare = Compare {
-            metric: "wall".to_string(),
-            unit: "ns".to_string(),
-            claim: Claim::NoWorse,
-            margin: 0.25,
-            higher_is_better: false,
-            max_error: 0.01,
-            block: 1,
-            commands: ["base", "a", "b", "c"].map(String::from).to_vec(),
-            baseline: 0,
-            lines: Vec::new(),
-            ignore_failure: false,
-            quantile: None,
-            guard: None,
-            sessions: None,
-        };
+        let compare = Compare::of(Claim::NoWorse, 0.25, 0.01, &["base", "a", "b", "c"]);
         let hypothesis = Question::Compare(compare);
         let mut trial = hypothesis.asked().trial(None).unwrap();
         for _ in 0..40 {
@@ -66,7 +51,15 @@ fn a_verdict_rests_on_the_first_of_the_worst() {
             }
         }
         let (schema, seed) = (SCHEMA.to_string(), "1".to_string());
-        let head = Head { schema, hypothesis, seed, warnings: vec![], machine: None, origin: None };
+        let head = Head {
+            schema,
+            hypothesis,
+            seed,
+            warnings: vec![],
+            machine: None,
+            origin: None,
+            circumstances: None,
+        };
         let finding = verdict(trial.as_ref(), &head, Stop::LogCut).finding;
         finding.pairs().unwrap().candidate.clone()
     };

@@ -3,7 +3,7 @@
 //! # Contract
 //! On a terminal one line, never wider than the terminal, is rewritten at most ten times a second and erased at the
 //! end, also if the trial ends by a signal that it caught. Otherwise a line is printed once a second has passed, and
-//! then every ten seconds. With `quiet` nothing is printed. A closed standard error is ignored.
+//! then every ten seconds. With `quiet` nothing is printed but what must be known. A closed standard error is ignored.
 
 use crate::text::{clean, fit, wrap};
 use crate::{duration_f, short};
@@ -84,6 +84,14 @@ impl<W: Write> Line<W> {
             Mode::Quiet => {}
             Mode::Lines => self.write(&format!("{text}\n")),
             Mode::Terminal(columns) => self.write(&wrap(&clean(text), "", columns)),
+        }
+    }
+
+    /// Prints a line that stays, also where progress is shown nowhere: what must be known before it happens.
+    pub fn insist(&mut self, text: &str) {
+        match self.mode {
+            Mode::Quiet => self.write(&format!("{text}\n")),
+            _ => self.say(text),
         }
     }
 
@@ -238,6 +246,7 @@ mod tests {
         };
         assert_eq!(written(Mode::Lines, act), "said\n2 runs; a rate\n4 runs; a rate\n");
         assert_eq!(written(Mode::Quiet, act), "");
+        assert_eq!(written(Mode::Quiet, |line| line.insist("known")), "known\n");
     }
 
     #[test]

@@ -132,17 +132,27 @@ impl Quantity {
     /// What is wrong with the text, or that it has another dimension.
     pub fn parse_for_threshold(text: &str, threshold: Quantity) -> Result<f64, String> {
         let read = Quantity::parse(text)?;
-        if read.dimension == threshold.dimension {
-            return Ok(read.value);
-        }
-        if read.dimension != Dimension::Number {
+        if read.dimension != threshold.dimension && read.dimension != Dimension::Number {
             return Err(format!("'{}' is not a {}", text.trim(), threshold.dimension.noun()));
         }
-        if read.value < 0.0 {
-            return Err(below_zero(text));
+        read.in_unit_of(threshold).map(|read| read.value)
+    }
+
+    /// The same where a bare number has the unit of `threshold`.
+    ///
+    /// # Errors
+    /// If it would be too large, or a time or size below zero.
+    pub fn in_unit_of(self, threshold: Quantity) -> Result<Quantity, String> {
+        if self.dimension == threshold.dimension || self.dimension != Dimension::Number {
+            return Ok(self);
         }
-        let value = read.value * threshold.scale;
-        if value.is_finite() { Ok(value) } else { Err(too_large(text)) }
+        let text = self.value.to_string();
+        if self.value < 0.0 {
+            return Err(below_zero(&text));
+        }
+        let value = self.value * threshold.scale;
+        let scaled = Quantity { value, ..threshold };
+        if value.is_finite() { Ok(scaled) } else { Err(too_large(&text)) }
     }
 
     /// The former name of [`Quantity::parse_for_threshold`].

@@ -14,6 +14,17 @@ pub fn clean(text: &str) -> String {
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
 
+/// `text` on one line with nothing hidden: what controls a terminal or reorders text is shown as an escape, such as
+/// `\n`.
+#[must_use]
+pub fn escaped(text: &str) -> String {
+    let shown = |c: char| match steers(c) {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    text.chars().map(shown).collect()
+}
+
 fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}')
@@ -182,6 +193,12 @@ mod tests {
     fn a_name_cannot_control_the_terminal() {
         assert_eq!(clean("\x1b[2Jrm\r\n\u{202e}x"), "\u{fffd}[2Jrm\u{fffd}\u{fffd}\u{fffd}x");
         assert_eq!(clean("Übergröße 線程"), "Übergröße 線程");
+    }
+
+    #[test]
+    fn an_escape_hides_nothing() {
+        assert_eq!(escaped("\x1b[2Jrm\r\n\u{202e}x"), r"\u{1b}[2Jrm\r\n\u{202e}x");
+        assert_eq!(escaped(r#"echo "Übergröße" '\n'"#), r#"echo "Übergröße" '\n'"#);
     }
 
     #[test]

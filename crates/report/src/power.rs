@@ -12,17 +12,41 @@ pub fn text(forecast: &Forecast) -> String {
     let most = several(forecast.max_runs, "run", "runs");
     let mut text = format!("{}, with at most {most}:\n", forecast.question);
     text += &answers(forecast).text(usize::MAX, Paint::default());
-    let p95 = forecast.p95_runs.map_or("more than the budget".to_string(), whole);
+    let p95 = p95(forecast.p95_runs);
     let _ = writeln!(
         text,
         "  runs: {} on average, 95th percentile {p95}, at least {}",
         whole(forecast.mean_runs.round() as u64),
-        whole(forecast.fewest_runs)
+        fewest(forecast)
     );
+    text += &alone(forecast);
     let _ = writeln!(text, "  decided in at least 95 of 100 trials: {}", decidable(forecast));
     let simulations = whole(forecast.simulations);
     let _ = writeln!(text, "  {simulations} simulated trials, seed {}", forecast.seed);
     text
+}
+
+fn p95(runs: Option<u64>) -> String {
+    runs.map_or("more than the budget".to_string(), whole)
+}
+
+/// The fewest runs for an answer, and for the one that the guard holds back.
+fn fewest(forecast: &Forecast) -> String {
+    let (any, held) = (whole(forecast.fewest_runs), whole(forecast.fewest_to_hold));
+    if held == any { any } else { format!("{any}, for a {} {held}", forecast.held.name()) }
+}
+
+/// The runs without the guard, where they differ.
+fn alone(forecast: &Forecast) -> String {
+    let Some(alone) = &forecast.alone else { return String::new() };
+    let same = (alone.mean_runs, alone.p95_runs) == (forecast.mean_runs, forecast.p95_runs);
+    let what = match forecast.truth {
+        _ if same => return String::new(),
+        Truth::Rate(_) => "if runs are known to be independent (--bursts 1)",
+        _ => "of the median alone (--no-tail-guard)",
+    };
+    let mean = whole(alone.mean_runs.round() as u64);
+    format!("  {what}: {mean} on average, 95th percentile {}\n", p95(alone.p95_runs))
 }
 
 fn answers(forecast: &Forecast) -> Table {

@@ -37,6 +37,7 @@ fn kept(of: Of, nth: u32, value: f64) -> Kept {
         value,
         runs: 94,
         verdict: Answer::Yes,
+        recorded: false,
         revision: Some(format!("{nth:08x}{nth:032x}")),
         machine: Some(machine),
         kept_unix_s: 1_763_733_960 + 60 * u64::from(nth),
@@ -55,7 +56,7 @@ fn series_of(kept: Vec<Kept>) -> Tracked {
 }
 
 fn file(folder: &Folder) -> PathBuf {
-    folder.path().join("uncontended/verdicts.jsonl")
+    folder.path().join("verdicts.jsonl")
 }
 
 #[test]

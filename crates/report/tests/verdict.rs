@@ -100,7 +100,7 @@ fn verdicts_about_pairs() {
     for (name, answer, keys, line, count) in [
         ("compare_no", Answer::No, "margin = '5 %'", &slower as &dyn Fn(u64) -> String, 400),
         ("compare_yes", Answer::Yes, "margin = '40 %'", &same, 400),
-        ("compare_tail", Answer::No, "margin = '5 %'", &tail, 400),
+        ("compare_tail", Answer::No, "margin = '5 %'", &tail, 95),
         ("compare_undecided", Answer::Undecided, "margin = '1 %'", &same, 60),
         (
             "compare_equivalent",

@@ -223,9 +223,9 @@ impl Rows<'_> {
     fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str) {
         let worst = Worst::default();
         self.worst.push((name, self.crew, worst.clone()));
-        let (crew, work) = (self.crew, self.plan.work);
+        let mut subject = Subject::new::<G>(self.crew, self.plan.work, worst);
         let bench = self.bench.take().expect("it is put back after each row");
-        self.bench = Some(bench.subject(name, move |block| run::<G>(block, crew, work, &worst)));
+        self.bench = Some(bench.subject(name, move |block| subject.run(block)));
     }
 }
 

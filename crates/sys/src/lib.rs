@@ -6,8 +6,9 @@
 //! program's own locks: [`annotate`]. What this process does at its limits: [`limits`]. Measuring a command:
 //! [`supervise`], [`counters`], [`background`], [`interrupts`]; measuring this process: [`usage`]. A barrier on all
 //! threads: [`membarrier`]; whether a thread left its CPU: [`switches`]; sleeping on a word: [`futex`], [`parking`];
-//! forbidding a system call: [`filter`]; whether a process is there: [`pids`]. Where and when a thread runs: [`affinity`], [`scheduling`];
-//! machine code made at run time: [`code`].
+//! forbidding a system call: [`filter`]; whether a process is there: [`pids`]. Where and when a thread runs:
+//! [`affinity`], [`scheduling`]; machine code made at run time: [`code`]. Locks of files: [`filelock`]. What is known of
+//! the machine: [`host`].
 //!
 //! What the rings and waits need exists on every system: [`annotate`], [`clock`], [`futex`]'s words, [`parking`],
 //! [`pids`].
@@ -47,9 +48,12 @@ pub mod code;
 pub mod counters;
 #[cfg(unix)]
 mod ended;
+#[cfg(unix)]
+pub mod filelock;
 #[cfg(target_os = "linux")]
 pub mod filter;
 pub mod futex;
+pub mod host;
 #[cfg(target_os = "linux")]
 pub mod inherited;
 #[cfg(unix)]

@@ -8,8 +8,8 @@
 //!
 //! While no thread sleeps, `wake` is a load and a branch, without an atomic read-modify-write or a fence. The waiter
 //! pays: before it sleeps it runs a heavy fence (a membarrier), which finds every publisher either before its store or
-//! past its load. Waiters that find another one asleep rely on its fence. Where barriers are refused, waiters sleep for bounded times instead (`spin`), so a missed wakeup is
-//! a delay of at most 16 ms, never a hang.
+//! past its load. Waiters that find another one asleep rely on its fence. Where barriers are refused, waiters sleep for
+//! bounded times instead (`spin`), so a missed wakeup is a delay of at most 16 ms, never a hang.
 //!
 //! # State
 //! A [`Flagged`] word whose count is the number of wakeups. It wraps after 2^30 of them; a waiter that is preempted

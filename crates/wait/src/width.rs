@@ -1,5 +1,5 @@
-//! Counts of 32 and of 64 bits behind one trait: a word whose bit 0 is a flag and whose upper bits count. Where nobody
-//! adds to the word, bit 1 is a second flag (I7 of `flagged`).
+//! Counts of 32 and of 64 bits behind one trait: a word whose bit 0 is a flag and whose upper bits count. Where no
+//! thread adds to the word, bit 1 is a second flag (I7 of `flagged`).
 
 use std::fmt::Debug;
 use uncontended_atomic::{AtomicU32, AtomicU64, FutexWord, Named, Ordering};

@@ -52,7 +52,8 @@ pub(crate) struct Flags {
         value_name = "K", default_value_t = 1, value_parser = whole::<u64>(1..=1000))]
     block: u64,
     /// The number of the command to compare the others with [default: 1], or the log of runs that `unc record` kept:
-    /// then the control in it shows what the machine did between the sessions, and without one the answer is undecided
+    /// then the control in it, which is run again (a log is as trusted as a script), shows what the machine did between
+    /// the sessions, and without one the answer is undecided
     #[arg(long, alias = "stored-baseline", allow_hyphen_values = true, value_name = "N|LOG", value_parser = Baseline::parse)]
     baseline: Option<Baseline>,
     /// Compare the runs of this log, instead of a command that runs now
@@ -121,8 +122,9 @@ pub(crate) struct Flags {
     /// Seed of the random order [default: from the system]
     #[arg(long, value_parser = whole::<u64>(0..=u64::MAX))]
     seed: Option<u64>,
-    /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys,
-    /// and one max-error for the whole file
+    /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with the flags of these
+    /// commands as keys, and one max-error for the whole file; further keys are name, command, commands, and values
+    /// (the two files of `[[permute]]`)
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_COMMANDS, conflicts_with = "log",
         conflicts_with_all = ["commands", "from", "aa", "candidate", "trust_sessions", "claim", "margin", "quantile", "higher_is_better", "block", "baseline", "ignore_failure", "no_tail_guard", "bursts", "rev", "build", "server", "ready", "ready_timeout", "load", "command_name", "parameter_list", "parameter_scan", "seed"])]
     suite: Option<PathBuf>,
@@ -201,7 +203,7 @@ impl Flags {
             bursts: self.bursts,
             seed: self.seed,
             source,
-            runs: self.run.with(&first.metric),
+            runs: self.run.with(self.run.metric.first().map(String::as_str)),
             limits: self.stop.plan(),
         })
     }

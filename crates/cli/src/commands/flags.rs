@@ -88,8 +88,9 @@ pub(crate) struct RunFlags {
     /// What to measure: wall, user, sys, cpu, max-rss, minor-faults, major-faults, voluntary-switches,
     /// involuntary-switches, cpu-migrations, exit-status; instructions, cycles, branches, branch-misses,
     /// cache-references, cache-misses (of user mode, if the machine counts them); regex:PATTERN (group 1 of the first
-    /// match on stdout), json:PATH (of stdout), run:PATH (of the JSON of `unc run`)
-    #[arg(long, default_value = "wall")]
+    /// match on stdout), json:PATH (of stdout), run:PATH (of the JSON of `unc run`) [default: wall; with a recorded
+    /// baseline, what it has]
+    #[arg(long, value_name = "METRIC")]
     pub(crate) metric: Vec<String>,
     /// Run this once before all runs
     #[arg(long, short = 's', value_name = "COMMAND")]
@@ -221,7 +222,8 @@ impl RunFlags {
     /// The same as plain data, for a question about one metric.
     pub(crate) fn plan(&self) -> Result<Runs, Failure> {
         match self.metric.as_slice() {
-            [metric] => Ok(self.with(metric)),
+            [] => Ok(self.with(None)),
+            [metric] => Ok(self.with(Some(metric))),
             _ => Err(Failure::new(
                 "this question is about one metric",
                 "give --metric once (unc compare takes several; --suite asks several questions)",
@@ -229,10 +231,10 @@ impl RunFlags {
         }
     }
 
-    /// The same as plain data, for this metric.
-    pub(crate) fn with(&self, metric: &str) -> Runs {
+    /// The same as plain data, for this metric, or the usual one.
+    pub(crate) fn with(&self, metric: Option<&str>) -> Runs {
         Runs {
-            metric: metric.to_owned(),
+            metric: metric.map(str::to_owned),
             setup: self.setup.clone(),
             prepare: self.prepare.clone(),
             conclude: self.conclude.clone(),

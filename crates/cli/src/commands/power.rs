@@ -9,13 +9,13 @@ use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use uncontended_decide::Failure;
+use uncontended_decide::guard::Guard;
 use uncontended_decide::pilot;
-use uncontended_decide::power::{self, Comparison, Forecast, Simulation};
-use uncontended_decide::question::{Permute, Slo};
+use uncontended_decide::power::{self, Comparison, Forecast, Simulation, Variation};
+use uncontended_decide::question::{Bursts, Permute, Slo};
 use uncontended_decide::seed;
 use uncontended_decide::value;
 use uncontended_figures::read::{self, whole};
-use uncontended_stats::power::Noise;
 
 pub(crate) use uncontended_decide::power::SCHEMA;
 
@@ -67,6 +67,10 @@ struct SloFlags {
     /// The test that decides
     #[arg(long, value_enum, default_value_t)]
     method: MethodFlag,
+    /// How many times as long as by chance bursts of runs without the property may be (1: runs are independent), as in
+    /// `unc slo` [default: 20 for a no]
+    #[arg(long, value_name = "N", value_parser = value::stretch, allow_hyphen_values = true)]
+    bursts: Option<f64>,
     /// The assumed true rate
     #[arg(long, value_name = "P", value_parser = value::rate, allow_hyphen_values = true)]
     at: f64,
@@ -103,6 +107,13 @@ struct CompareFlags {
     /// slows both runs of a pair, which a spread of single runs does not
     #[arg(long, value_name = "FILE", conflicts_with = "spread")]
     from: Option<PathBuf>,
+    /// Plan for the median alone, without the test for a heavier tail of slow runs
+    #[arg(long)]
+    no_tail_guard: bool,
+    /// Plan to rule out a heavier tail also in bursts of slow runs up to N times as long as by chance
+    #[arg(long, value_name = "N", conflicts_with = "no_tail_guard",
+          value_parser = value::stretch, allow_hyphen_values = true)]
+    bursts: Option<f64>,
     /// The budget, in runs of each command
     #[arg(long, value_name = "N", default_value_t = 1000,
           value_parser = whole::<u64>(1..=u64::MAX), allow_hyphen_values = true)]
@@ -178,7 +189,7 @@ impl SloFlags {
             or_below: self.or_below,
             max_error: self.common.max_error,
             method: self.method.into(),
-            bursts: None,
+            bursts: Bursts::new(self.bursts),
             quantile: None,
             command: None,
         };
@@ -193,10 +204,12 @@ impl CompareFlags {
             margin: self.margin,
             max_error: self.common.max_error,
             ratio: self.ratio,
-            noise: match (&self.from, self.spread) {
-                (Some(path), _) => Noise::Pilot(pilot::costs(path)?),
-                (None, spread) => Noise::LogNormal(spread.unwrap_or_default()),
+            runs: match (&self.from, self.spread) {
+                (Some(path), _) => Variation::Pilot(pilot::pairs(path)?),
+                (None, spread) => Variation::LogNormal(spread.unwrap_or_default()),
             },
+            guard: Guard::new(!self.no_tail_guard, false)
+                .map(|guard| guard.with_bursts(self.bursts)),
         };
         power::of_comparison(&comparison, &self.common.simulation(self.max_runs))
     }

@@ -54,8 +54,9 @@ pub(crate) struct Flags {
     /// Judge values from a file or pipe (`-`), one per line; a bare number has the unit of the threshold
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     from: Option<PathBuf>,
-    /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys,
-    /// and one max-error for the whole file
+    /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with the flags of these
+    /// commands as keys, and one max-error for the whole file; further keys are name, command, commands, and values
+    /// (the two files of `[[permute]]`)
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_COMMANDS, conflicts_with = "log",
         conflicts_with_all = ["counts", "from", "command", "at_most", "at_least", "rate", "quantile", "or_below", "method", "bursts"])]
     suite: Option<PathBuf>,

@@ -5,18 +5,20 @@ use crate::console::{complain, say, tell};
 use crate::deliver::{refuse, write_failure};
 use crate::emit;
 use crate::files::{self, Named};
+use crate::github::{self, Level};
 use crate::settings;
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
-use uncontended_decide::revisions::checked_out;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use uncontended_decide::origin::revision;
 use uncontended_decide::{Failure, value};
 use uncontended_figures::read::whole;
 use uncontended_report::history::HistoryError;
 use uncontended_report::terminal;
-use uncontended_report::track::{self, About, Kept, Tracked, Verdicts};
+use uncontended_report::track::{self, About, Kept, Newest, Tracked, Verdicts};
 use uncontended_stats::MaxError;
+use uncontended_sys::filelock::exclusive;
 
 pub(crate) use uncontended_report::track::SCHEMA;
 
@@ -77,7 +79,13 @@ pub(crate) struct Flags {
     /// Write a page with a chart of each series (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// In a step of GitHub Actions: append the series to the job's summary, and annotate the run
+    #[arg(long)]
+    github: bool,
 }
+
+/// How long others may write the file; adding takes them milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A figure of a comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -111,6 +119,9 @@ impl Flags {
 
     fn answer(&self) -> Result<u8, Failure> {
         files::writable([&self.json, &self.html].into_iter().filter_map(|path| path.as_deref()))?;
+        if self.github {
+            github::summary()?;
+        }
         let max_error = MaxError::new(self.max_error)
             .map_err(|error| Failure::new(error.to_string(), "--max-error is between 0 and 1"))?;
         let verdicts = match &self.file {
@@ -121,13 +132,7 @@ impl Flags {
         for log in &self.logs {
             added.extend(self.figures(log)?);
         }
-        let new = verdicts.add(&added).map_err(|error| self.failure(&error))?;
-        if new < added.len() {
-            tell(&format!(
-                "{} is not added again: it is kept already\n",
-                told_again(added.len() - new)
-            ));
-        }
+        self.add(&verdicts, &added)?;
         let lines = verdicts.read().map_err(|error| self.failure(&error))?;
         let all = track::tracked(lines, max_error);
         if let Some(path) = &self.html {
@@ -143,7 +148,50 @@ impl Flags {
             files::write(path, &emit::json(&shown)?)?;
         }
         self.print(&shown)?;
+        self.tell_github(&shown)?;
         Ok(if self.is_list() { 0 } else { shown.newest.exit_status() })
+    }
+
+    /// Adds figures to those that are kept, one process at a time: what is there already is not added again.
+    fn add(&self, verdicts: &Verdicts, figures: &[Kept]) -> Result<(), Failure> {
+        if figures.is_empty() {
+            return Ok(());
+        }
+        if let (Some(_), false) = (&self.file, verdicts.path().exists()) {
+            self.begin(verdicts.path())?;
+        }
+        // Locked until it is closed.
+        let file = verdicts.open().map_err(|error| self.failure(&error))?;
+        let path = verdicts.path().display();
+        let is_ours = exclusive(&file, PATIENCE).map_err(|error| {
+            let remedy = "name a file on a local file system with --file";
+            Failure::new(format!("{path} cannot be locked: {}", files::why(&error)), remedy)
+        })?;
+        if !is_ours {
+            let remedy = "try again once it has ended; `fuser FILE` tells which one it is";
+            let cause = format!("{path} is being written by another process");
+            return Err(Failure::new(cause, remedy));
+        }
+        let new = verdicts.add(figures).map_err(|error| self.failure(&error))?;
+        if new < figures.len() {
+            let again = told_again(figures.len() - new);
+            tell(&format!("{again} is not added again: it is kept already\n"));
+        }
+        Ok(())
+    }
+
+    /// Says that a named file is new: a typo would start another history.
+    fn begin(&self, path: &Path) -> Result<(), Failure> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            let (path, folder) = (path.display(), folder.display());
+            return Err(Failure::new(
+                format!("{path}: there is no folder {folder}"),
+                "make it, or correct --file: a history that is kept elsewhere would not be seen",
+            ));
+        }
+        tell(&format!("{} is new: its history begins here\n", path.display()));
+        Ok(())
     }
 
     fn is_list(&self) -> bool {
@@ -155,7 +203,7 @@ impl Flags {
         let (verdict, head) = recomputed(path).map_err(settings::failure)?;
         let measured = || match &head.origin {
             Some(origin) => origin.revision.clone(),
-            None => checked_out(Path::new(".")),
+            None => revision(Path::new(".")),
         };
         let about = About {
             name: self.name.clone(),
@@ -173,9 +221,24 @@ impl Flags {
         })
     }
 
+    /// Annotates a run of GitHub Actions with each series, and appends to its summary, if that was asked for.
+    fn tell_github(&self, shown: &Tracked) -> Result<(), Failure> {
+        if !self.github {
+            return Ok(());
+        }
+        for series in &shown.series {
+            let level = if series.newest == Newest::Worse { Level::Error } else { Level::Notice };
+            say(&github::note(level, &series.said()), self.takes_stdout())?;
+        }
+        github::append(&track::markdown(shown))
+    }
+
+    fn takes_stdout(&self) -> bool {
+        [&self.json, &self.html].iter().any(|path| path.as_deref() == Some(Path::new("-")))
+    }
+
     fn print(&self, shown: &Tracked) -> Result<(), Failure> {
-        let taken =
-            [&self.json, &self.html].iter().any(|path| path.as_deref() == Some(Path::new("-")));
+        let taken = self.takes_stdout();
         let look = match taken {
             true => emit::look(self.top, &std::io::stderr()),
             false => emit::look(self.top, &std::io::stdout()),

@@ -8,7 +8,7 @@
 //! `crates/cli/tests/decide_aspects.rs`.
 
 use super::compare::Source;
-use super::{ComparePlan, Limits, Runs, Told};
+use super::{ComparePlan, DEFAULT_METRIC, Limits, Runs, Told};
 use crate::metric::Metric;
 use crate::progress::Silent;
 use crate::question::{Compare, Question};
@@ -50,7 +50,7 @@ pub struct Aspect {
 }
 
 impl Aspect {
-    /// Each of these metrics by each of these statistics; without any, by the median.
+    /// Each of these metrics by each of these statistics; without any, the usual metric, or by the median.
     #[must_use]
     pub fn all(metrics: &[String], statistics: &[Statistic]) -> Vec<Aspect> {
         let statistics = if statistics.is_empty() { &[Statistic::Median] } else { statistics };
@@ -61,6 +61,8 @@ impl Aspect {
                 Statistic::Percentile(rate) => Some(*rate),
             },
         };
+        let usual = [DEFAULT_METRIC.to_owned()];
+        let metrics = if metrics.is_empty() { &usual } else { metrics };
         let of_metric = |metric| statistics.iter().map(move |statistic| aspect(metric, statistic));
         metrics.iter().flat_map(of_metric).collect()
     }
@@ -107,7 +109,7 @@ impl ComparePlan {
 
     /// Everything that is asked about, the first first.
     fn aspects(&self) -> Vec<Aspect> {
-        let first = Aspect { metric: self.runs.metric.clone(), quantile: self.quantile };
+        let first = Aspect { metric: self.runs.metric_name().to_owned(), quantile: self.quantile };
         std::iter::once(first).chain(self.also.iter().cloned()).collect()
     }
 
@@ -137,7 +139,7 @@ impl ComparePlan {
             .split(u32::try_from(of).unwrap_or(u32::MAX));
         Ok(ComparePlan {
             quantile: aspect.quantile,
-            runs: Runs { metric: aspect.metric.clone(), ..self.runs.clone() },
+            runs: Runs { metric: Some(aspect.metric.clone()), ..self.runs.clone() },
             limits: Limits { max_error: share.get(), ..self.limits.clone() },
             ..self.clone()
         })
@@ -149,12 +151,13 @@ impl Limits {
     pub(super) fn sessions(
         &self,
         asked: Vec<(Compare, Vec<String>)>,
+        runs: &Runs,
         seed: u64,
         told: Told,
     ) -> Result<Vec<Session>, Failure> {
         let (mut sessions, mut progress) = (Vec::new(), told.progress);
         for (compare, warnings) in asked {
-            let setting = self.setting(seed, None, warnings, told.keep_runs);
+            let setting = self.setting(seed, None, warnings, told.keep_runs).of_commands(runs);
             let mut session = Session::open(Question::Compare(compare), setting, progress)?;
             progress = std::mem::replace(&mut session.progress, Box::new(Silent));
             sessions.push(session);

@@ -4,11 +4,12 @@ use super::aspect::Aspect;
 use super::sessions::{self, Candidate};
 use super::{Files, Keys, Limits, Plan, Runs, Told};
 use crate::guard::{Guard, Watch};
-use crate::lines::Lines;
+use crate::lines::{Lines, pair};
 use crate::measure::{Blocks, Budget, alone};
 use crate::metric::Metric;
 use crate::question::{Claim, Compare, Question};
 use crate::ratio::Ratio;
+use crate::record::Run;
 use crate::revisions::Revisions;
 use crate::runner::{Launch, Prepared, Runner};
 use crate::scan::{self, Parameter};
@@ -19,7 +20,7 @@ use crate::{Failure, catch_interrupts, seed, value};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use uncontended_figures::text::several;
-use uncontended_figures::{Dimension, Quantity, whole};
+use uncontended_figures::{Dimension, whole};
 use uncontended_stats::Rng;
 
 /// The plan of `unc compare`, and of `[[compare]]`.
@@ -376,7 +377,17 @@ impl ComparePlan {
         let most = self.limits.max_runs.map(|runs| runs.saturating_mul(2));
         let setting = self.limits.setting(seed(self.seed), most, warnings, told.keep_runs);
         let session = Session::open(Question::Compare(compare), setting, told.progress)?;
-        lines.judge(session, |line| pair(line).map(|[a, b]| [(0, a), (1, b)]))
+        let mut first = None;
+        lines.to_the_end().judge(session, |line| {
+            let ([a, b], dimension) = pair(line)?;
+            if *first.get_or_insert(dimension) != dimension {
+                return Err(format!("'{line}' has a different unit than the first line"));
+            }
+            // As of a metric that is printed: what has no unit of its own shows none.
+            let unit = (dimension != Dimension::Number).then(|| dimension.unit().to_owned());
+            Ok([(0, a), (1, b)]
+                .map(|(arm, value)| Run { unit: unit.clone(), ..Run::of(arm, value) }))
+        })
     }
 
     /// The verdict about each aspect.
@@ -431,7 +442,7 @@ impl ComparePlan {
         }
         refuse_arguments(&commands, &launch)?;
         let seed = seed(self.seed);
-        let mut sessions = limits.sessions(asked, seed, told)?;
+        let mut sessions = limits.sessions(asked, &self.runs, seed, told)?;
         let sentence = order(lines.len(), self.block, &limits.sentence(limits.max_runs));
         sessions[0].progress.say(&sentence);
         let blocks = Blocks {
@@ -579,22 +590,4 @@ pub fn parameters(
         _ => return Err(Failure::new("a scan is a name, its first and its last value", "")),
     }
     Ok(parameters)
-}
-
-/// Two values, in one unit or in none, each with or without a space before its unit.
-pub(crate) fn pair(line: &str) -> Result<[f64; 2], String> {
-    let words: Vec<&str> = line
-        .split(|symbol: char| symbol.is_whitespace() || symbol == ',')
-        .filter(|part| !part.is_empty())
-        .collect();
-    let [a, b] = match words.as_slice() {
-        [a, b] => [(*a).to_string(), (*b).to_string()],
-        [a, unit_a, b, unit_b] => [format!("{a} {unit_a}"), format!("{b} {unit_b}")],
-        _ => return Err(format!("'{line}' is not two values")),
-    };
-    let (a, b) = (Quantity::parse(&a)?, Quantity::parse(&b)?);
-    if a.dimension != b.dimension {
-        return Err(format!("the two values in '{line}' have different units"));
-    }
-    Ok([a.value, b.value])
 }

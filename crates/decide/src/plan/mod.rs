@@ -64,11 +64,14 @@ pub struct Told {
     pub keep_runs: bool,
 }
 
+/// The metric, if none is named.
+pub const DEFAULT_METRIC: &str = "wall";
+
 /// How to run commands, and what to read from a run.
 #[derive(Debug, Clone)]
 pub struct Runs {
-    /// The metric, by its name.
-    pub metric: String,
+    /// The metric, by its name; none is [`DEFAULT_METRIC`], or that of a recorded baseline.
+    pub metric: Option<String>,
     /// Run once before all runs.
     pub setup: Option<String>,
     /// Run before every measured run: one for all commands, or one per command.
@@ -101,7 +104,7 @@ impl Runs {
     pub fn from_keys(keys: &mut Keys) -> Result<Runs, String> {
         let variables = keys.texts("env")?;
         Ok(Runs {
-            metric: keys.text("metric")?.unwrap_or_else(|| "wall".to_string()),
+            metric: keys.text("metric")?,
             setup: keys.text("setup")?,
             prepare: keys.texts("prepare")?,
             conclude: keys.texts("conclude")?,
@@ -121,12 +124,18 @@ impl Runs {
         self.input.as_deref().map(|path| ("input", path))
     }
 
+    /// The metric's name.
+    #[must_use]
+    pub fn metric_name(&self) -> &str {
+        self.metric.as_deref().unwrap_or(DEFAULT_METRIC)
+    }
+
     /// The metric of that name.
     ///
     /// # Errors
     /// If there is none.
     pub fn metric(&self) -> Result<Metric, Failure> {
-        Metric::parse(&self.metric).map_err(|cause| Failure::new(cause, "see `Runs::metric`"))
+        Metric::parse(self.metric_name()).map_err(|cause| Failure::new(cause, "see `Runs::metric`"))
     }
 
     /// How to start commands.
@@ -244,7 +253,7 @@ impl Limits {
         keep_runs: bool,
     ) -> Setting<'_> {
         let (most_time, log) = (self.max_time, self.log.as_deref());
-        Setting { seed, warnings, most_runs, most_time, log, keep_runs }
+        Setting { seed, warnings, most_runs, most_time, log, keep_runs, circumstances: None }
     }
 }
 

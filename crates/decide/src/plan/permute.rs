@@ -88,6 +88,7 @@ impl Plan for PermutePlan {
             warnings: Vec::new(),
             machine: Some(Fingerprint::here()),
             origin: Some(Origin::here()),
+            circumstances: None,
         };
         let mut log = self.open_log(&Line::Head(Box::new(head.clone())))?;
         catch_interrupts()?;

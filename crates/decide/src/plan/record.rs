@@ -64,6 +64,7 @@ impl Plan for RecordPlan {
         let runner = Runner::new(launch, metric, None)?;
         catch_interrupts()?;
         let setting = self.limits.setting(seed(None), None, warnings, told.keep_runs);
+        let setting = setting.of_commands(&self.runs);
         let rng = Rng::new(setting.seed);
         let mut session = Session::open(Question::Record(recording), setting, told.progress)?;
         let limit = time.map_or_else(String::new, |time| {

@@ -2,6 +2,7 @@
 
 use super::compare::order;
 use super::{ComparePlan, Told};
+use crate::circumstances::{self, Circumstances};
 use crate::fingerprint::Fingerprint;
 use crate::measure::{Blocks, Budget, alone};
 use crate::metric::Metric;
@@ -17,7 +18,7 @@ use std::fs::{self, File};
 use std::io::BufReader;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use uncontended_figures::text::several;
+use uncontended_figures::text::{escaped, several};
 use uncontended_figures::{Dimension, whole};
 use uncontended_stats::Rng;
 
@@ -66,6 +67,9 @@ struct Recorded {
     /// Of the command, number 0, and the control, number 1.
     runs: Vec<Run>,
     machine: Option<Fingerprint>,
+    circumstances: Option<Circumstances>,
+    /// The number of the command in the log, and of the control if there is one.
+    arms: Vec<usize>,
     is_cut: bool,
 }
 
@@ -120,7 +124,9 @@ impl Recorded {
                 return Err(unusable("there is no run in it".to_owned()));
             }
         }
-        let (machine, is_cut) = (log.head.machine, log.end.is_none());
+        let arms = std::iter::once(own).chain(control.as_ref().map(|_| 1)).collect();
+        let (machine, circumstances) = (log.head.machine, log.head.circumstances);
+        let is_cut = log.end.is_none();
         Ok(Recorded {
             path: path.to_owned(),
             metric,
@@ -129,8 +135,16 @@ impl Recorded {
             control,
             runs,
             machine,
+            circumstances,
+            arms,
             is_cut,
         })
+    }
+
+    /// Where and how its runs were made.
+    fn made(&self) -> Made<'_> {
+        let Recorded { machine, circumstances, arms, .. } = self;
+        Made { machine: machine.as_ref(), circumstances: circumstances.as_ref(), arms }
     }
 
     /// How many runs of the command there are.
@@ -152,6 +166,30 @@ impl Recorded {
     fn numbered(&self, [own, control]: [usize; 2]) -> impl Iterator<Item = Run> {
         let number = move |arm| if arm == 0 { own } else { control };
         self.runs.iter().map(move |run| Run { arm: number(run.arm), stored: true, ..run.clone() })
+    }
+}
+
+/// Where and how the runs of a session were made, as far as is known.
+#[derive(Debug, Clone, Copy)]
+struct Made<'a> {
+    machine: Option<&'a Fingerprint>,
+    circumstances: Option<&'a Circumstances>,
+    /// The number of the command in it, and of the control if there is one.
+    arms: &'a [usize],
+}
+
+impl Made<'_> {
+    /// Where `later` differs, a sentence each, for the command alone or `with_control`.
+    fn differences(&self, later: &Made<'_>, with_control: bool) -> Vec<String> {
+        let changes = self.machine.zip(later.machine).map(|(then, now)| then.differences(now));
+        let count = if with_control { 2 } else { 1 };
+        let entries = |circumstances: &Circumstances, arms: &[usize]| {
+            circumstances.entries(&arms[..arms.len().min(count)])
+        };
+        let settings = self.circumstances.zip(later.circumstances).map(|(then, now)| {
+            circumstances::differences(&entries(then, self.arms), &entries(now, later.arms))
+        });
+        [changes, settings].into_iter().flatten().flatten().collect()
     }
 }
 
@@ -230,7 +268,7 @@ impl ComparePlan {
         let lines = [baseline.command.clone(), candidate.command.clone()];
         let compare = self.of_sessions(baseline, &candidate.name(), lines, control, trusted);
         can_decide(&compare, baseline, candidate.count()..=candidate.count())?;
-        let mut warnings = self.of_both(&compare, baseline, candidate.machine.as_ref());
+        let mut warnings = self.of_both(&compare, baseline, &candidate.made());
         warnings.extend(candidate.cut());
         let setting = self.limits.setting(0, None, warnings, told.keep_runs);
         let mut session = Session::open(Question::Compare(compare), setting, told.progress)?;
@@ -253,7 +291,11 @@ impl ComparePlan {
         told: Told,
     ) -> Result<Verdict, Failure> {
         let limits = self.limits.of_runs();
-        let metric: Metric = self.runs.metric()?;
+        let metric = match &self.runs.metric {
+            Some(_) => self.runs.metric()?,
+            // Values of a file have a name of their own, and are refused below.
+            None => Metric::parse(&baseline.metric).or_else(|_| self.runs.metric())?,
+        };
         // What prints its unit shows it with the first run.
         let unit = metric
             .dimension()
@@ -268,7 +310,10 @@ impl ComparePlan {
         let control = control.map(|line| Prepared::from_line(line, &launch)).transpose()?;
         let most = self.limits.max_runs.unwrap_or(u64::MAX);
         can_decide(&compare, baseline, 1..=most.min(ENOUGH_RUNS))?;
-        let mut warnings = self.of_both(&compare, baseline, Some(&Fingerprint::here()));
+        let (machine, circumstances) = (Fingerprint::here(), Circumstances::of(&self.runs));
+        let here =
+            Made { machine: Some(&machine), circumstances: Some(&circumstances), arms: &[0, 1] };
+        let mut warnings = self.of_both(&compare, baseline, &here);
         warnings.extend(metric.floor(0.0));
         let around = self.runs.around(&launch, 1 + usize::from(control.is_some()))?;
         let dimension = Dimension::of_unit(&baseline.unit);
@@ -277,17 +322,22 @@ impl ComparePlan {
         let runner = Runner::new(launch, metric, dimension)?;
         catch_interrupts()?;
         let setting = limits.setting(seed(self.seed), None, warnings, told.keep_runs);
+        let setting = setting.of_commands(&self.runs);
         let rng = Rng::new(setting.seed);
         let has_control = control.is_some();
-        let commands = vec![None, Some(prepared), None, control];
         let mut session = Session::open(Question::Compare(compare), setting, told.progress)?;
         let count = if has_control { 2 } else { 1 };
         session.progress.say(&order(count, 1, &limits.sentence(limits.max_runs)));
+        if let Some(control) = &control {
+            let (name, line) = (escaped(&baseline.name()), escaped(&control.line));
+            session.progress.insist(&format!("Running the control in {name}: {line}"));
+        }
         for run in
             baseline.numbered(THEN).filter(|run| has_control || run.arm == sessions::BASELINE)
         {
             session.push(run)?;
         }
+        let commands = vec![None, Some(prepared), None, control];
         let blocks = Blocks::of_one(session, runner, around, commands, rng);
         let blocks = Blocks { ignore_failure: self.ignore_failure, ..blocks };
         alone(blocks.run(Budget { warmup: self.runs.warmup, most, time: limits.max_time }))
@@ -315,15 +365,11 @@ impl ComparePlan {
     }
 
     /// What makes the verdict of two sessions weaker than it looks.
-    fn of_both(
-        &self,
-        compare: &Compare,
-        baseline: &Recorded,
-        machine: Option<&Fingerprint>,
-    ) -> Vec<String> {
+    fn of_both(&self, compare: &Compare, baseline: &Recorded, candidate: &Made<'_>) -> Vec<String> {
         let mut warnings: Vec<String> = baseline.cut().into_iter().collect();
-        let changes = baseline.machine.as_ref().zip(machine);
-        let changes = changes.map(|(then, now)| then.differences(now)).unwrap_or_default();
+        let has_control =
+            compare.sessions.as_ref().is_some_and(|sessions| sessions.control.is_some());
+        let changes = baseline.made().differences(candidate, has_control);
         warnings.extend(changes.iter().map(|change| format!("between the sessions, {change}")));
         if self.tail_guard && compare.quantile.is_none() {
             warnings.push("tails are not compared between sessions: ask about them with `ComparePlan::quantile` p90".to_owned());

@@ -4,7 +4,7 @@ use super::{Files, Keys, Limits, Plan, Runs, Told};
 use crate::lines::{Lines, unless_several};
 use crate::measure::{self, Budget};
 use crate::question::{Bound, Bursts, Decider, Question, Side, Slo};
-use crate::record::Stop;
+use crate::record::{Run, Stop};
 use crate::runner::{Prepared, Runner};
 use crate::session::Session;
 use crate::verdict::{Holds, OfRate, SCHEMA, Verdict};
@@ -243,6 +243,7 @@ impl SloPlan {
             seed: NOTHING_RANDOM.to_string(),
             machine: None,
             origin: None,
+            circumstances: None,
             log: None,
             runs: Some(Vec::new()),
         })
@@ -262,7 +263,7 @@ impl SloPlan {
         let session = Session::open(Question::Slo(slo), setting, told.progress)?;
         lines.to_the_end().judge(session, |line| {
             let value = Quantity::parse_for_threshold(line, threshold);
-            Ok([(0, value.map_err(|cause| unless_several(line, cause))?)])
+            Ok([Run::of(0, value.map_err(|cause| unless_several(line, cause))?)])
         })
     }
 
@@ -288,10 +289,13 @@ impl SloPlan {
         warnings.extend(metric.floor(threshold.value));
         warnings.extend(self.doubt(&slo));
         let around = self.runs.around(&launch, 1)?;
-        let runner = Runner::new(launch, metric, Some(threshold.dimension))?;
+        let runner =
+            Runner::new(launch, metric, Some(threshold.dimension))?.for_threshold(threshold);
         catch_interrupts()?;
-        let setting =
-            limits.setting(NOTHING_RANDOM, self.limits.max_runs, warnings, told.keep_runs);
+        let most_runs = self.limits.max_runs;
+        let setting = limits
+            .setting(NOTHING_RANDOM, most_runs, warnings, told.keep_runs)
+            .of_commands(&self.runs);
         let mut session = Session::open(Question::Slo(slo), setting, told.progress)?;
         let budget = limits.sentence(limits.max_runs);
         session.progress.say(&format!("Command: {} ({budget})", command.line));

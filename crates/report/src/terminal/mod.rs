@@ -30,8 +30,8 @@ pub(crate) use history::date;
 pub use history::{difference, history};
 pub(crate) use ranking::{long_work, mainly, then};
 pub(crate) use threads::{longest_join, own_switches};
+pub(crate) use track::{list as series_list, sentence as series_sentence, word as turn_word};
 pub use track::{one_series, track};
-pub(crate) use track::{sentence as series_sentence, word as turn_word};
 pub(crate) use worst::{both_ends, cause, lost, member, slept};
 
 use crate::called;

@@ -9,6 +9,17 @@ use uncontended_figures::{at_most_percent, whole};
 
 /// The series, one a row.
 pub fn track(tracked: &Tracked, options: &Options) -> String {
+    if tracked.series.is_empty() {
+        return "No verdict is kept yet; `unc track FILE` adds that of a log.\n".to_owned();
+    }
+    let paint = Paint { colour: options.colour };
+    let below = "level: the median since the last change. `unc track --show N` shows one of them.";
+    let text = list(tracked).text(options.width, paint) + &wrap(below, "", options.width);
+    options.in_locale(text + &others(tracked, options))
+}
+
+/// The table of series.
+pub(crate) fn list(tracked: &Tracked) -> Table {
     const COLUMNS: [Column; 8] = [
         Column::figure("#"),
         Column::elastic("figure"),
@@ -19,9 +30,6 @@ pub fn track(tracked: &Tracked, options: &Options) -> String {
         Column::word("last change").goes(2),
         Column::word("now"),
     ];
-    if tracked.series.is_empty() {
-        return "No verdict is kept yet; `unc track FILE` adds that of a log.\n".to_owned();
-    }
     let mut table = Table::new(COLUMNS.to_vec());
     for series in &tracked.series {
         let newest = series.values.last();
@@ -40,10 +48,7 @@ pub fn track(tracked: &Tracked, options: &Options) -> String {
             series.newest.told().to_owned(),
         ]);
     }
-    let paint = Paint { colour: options.colour };
-    let below = "level: the median since the last change. `unc track --show N` shows one of them.";
-    let text = table.text(options.width, paint) + &wrap(below, "", options.width);
-    options.in_locale(text + &others(tracked, options))
+    table
 }
 
 /// One series: what is known of its newest figure, its changes, and its newest figures.
@@ -161,14 +166,14 @@ fn values(series: &Series, hidden: usize) -> Table {
     ];
     let mut table = Table::new(COLUMNS.to_vec());
     for (index, kept) in series.values.iter().enumerate().skip(hidden) {
-        let Kept { value, runs, verdict, kept_unix_s, .. } = kept;
+        let Kept { value, runs, kept_unix_s, .. } = kept;
         table.row([
             (index + 1).to_string(),
             date(*kept_unix_s),
             clean(&kept.revision()),
             series.of.shown(*value),
             whole(*runs),
-            verdict.name().to_owned(),
+            kept.answer().to_owned(),
         ]);
     }
     table

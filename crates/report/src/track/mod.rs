@@ -14,12 +14,12 @@
 mod page;
 mod series;
 
-pub use page::page;
+pub use page::{markdown, page};
 pub use series::{Change, Newest, SCHEMA, Series, Tracked, Turn, tracked};
 
 use crate::history::{HistoryError, state_folder};
 use serde::{Deserialize, Serialize};
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -101,7 +101,11 @@ pub struct Kept {
     pub runs: u64,
     /// The answer.
     pub verdict: Answer,
-    /// The revision that was measured, if it is known; with a `+` if files of it were changed.
+    /// Whether nothing was asked: the runs were only kept. Older lines do not say.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub recorded: bool,
+    /// The revision that was measured, if it is known; with `-dirty` if files of it were changed, or a `+`
+    /// in older lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
     /// The machine, as the log has it.
@@ -113,7 +117,17 @@ pub struct Kept {
     pub log: String,
 }
 
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 impl Kept {
+    /// The answer, as people read it.
+    #[must_use]
+    pub fn answer(&self) -> &'static str {
+        if self.recorded { "recorded" } else { self.verdict.name() }
+    }
+
     /// The revision, short.
     #[must_use]
     pub fn revision(&self) -> String {
@@ -206,7 +220,7 @@ impl Followed for Recording {
         let ours = verdict.runs.iter().flatten().filter(|run| run.arm == 0);
         let good = ours.filter(|run| run.outcome == Outcome::Ok).filter_map(|run| run.value);
         let median = Spread::of(&good.collect::<Vec<f64>>()).map(|spread| spread.median);
-        Ok(vec![kept(of, median, &verdict.finding, about)?])
+        Ok(vec![Kept { recorded: true, ..kept(of, median, &verdict.finding, about)? }])
     }
 }
 
@@ -285,6 +299,7 @@ fn kept(
         value,
         runs: finding.n,
         verdict: finding.verdict,
+        recorded: false,
         revision: about.revision.clone(),
         machine: about.machine.clone(),
         kept_unix_s: about.now_unix_s,
@@ -296,6 +311,8 @@ fn kept(
 #[derive(Debug, Clone)]
 pub struct Verdicts {
     path: PathBuf,
+    /// Whether its folder is ours, and made if there is none.
+    has_own_folder: bool,
 }
 
 /// What the file has.
@@ -332,12 +349,12 @@ impl Verdicts {
     /// # Errors
     /// [`HistoryError::NoHome`].
     pub fn of_user() -> Result<Verdicts, HistoryError> {
-        Ok(Verdicts::at(state_folder()?.join("verdicts.jsonl")))
+        Ok(Verdicts { path: state_folder()?.join("verdicts.jsonl"), has_own_folder: true })
     }
 
-    /// Those in the file at `path`.
+    /// Those in the file at `path`, whose folder must be there.
     pub fn at(path: impl Into<PathBuf>) -> Verdicts {
-        Verdicts { path: path.into() }
+        Verdicts { path: path.into(), has_own_folder: false }
     }
 
     /// The file.
@@ -378,12 +395,25 @@ impl Verdicts {
         Ok(new.len())
     }
 
-    fn append(&self, new: &[&Kept]) -> io::Result<()> {
-        if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+    /// The file, open to be added to, and made if there is none. A process that may add at the same time as another
+    /// locks it first, and only then reads what is there.
+    ///
+    /// # Errors
+    /// [`HistoryError::Io`].
+    pub fn open(&self) -> Result<File, HistoryError> {
+        self.opened().map_err(|error| HistoryError::Io(self.path.clone(), error))
+    }
+
+    fn opened(&self) -> io::Result<File> {
+        if let Some(folder) = self.path.parent().filter(|_| self.has_own_folder) {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         let mut options = OpenOptions::new();
-        let mut file = options.read(true).append(true).create(true).mode(0o600).open(&self.path)?;
+        options.read(true).append(true).create(true).mode(0o600).open(&self.path)
+    }
+
+    fn append(&self, new: &[&Kept]) -> io::Result<()> {
+        let mut file = self.opened()?;
         let mut text = Vec::new();
         if !ends_a_line(&mut file)? {
             text.push(b'\n');
@@ -398,7 +428,7 @@ impl Verdicts {
 }
 
 /// Whether the file is empty or ends with a line feed: a crash may have cut its last line.
-fn ends_a_line(file: &mut std::fs::File) -> io::Result<bool> {
+fn ends_a_line(file: &mut File) -> io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(true);
     }

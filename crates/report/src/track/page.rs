@@ -3,8 +3,9 @@
 use super::{Change, Series, Tracked, Turn};
 use crate::html::{Cell, Page, table};
 use crate::svg::{Axis, Chart, Marks};
-use crate::terminal::{date, series_sentence, turn_word};
+use crate::terminal::{date, series_list, series_sentence, turn_word};
 use maud::{Markup, html};
+use uncontended_figures::text::clean;
 use uncontended_figures::{Dimension, at_most_percent, measured, whole};
 
 /// Changes whose revisions are written into a chart: more names would cover each other.
@@ -29,6 +30,27 @@ pub fn page(tracked: &Tracked) -> String {
     sections
         .fold(page, |page, series| page.section(&series.of.title(), &remark(series), &body(series)))
         .html()
+}
+
+/// The series as a Markdown section: one a row, and what is known of the newest figure of each.
+#[must_use]
+pub fn markdown(tracked: &Tracked) -> String {
+    let said = tracked.series.iter().map(|series| format!("\n{}\n", series.said()));
+    let said: String = said.collect();
+    format!(
+        "**{}** verdicts over time\n\n{}{said}",
+        tracked.newest.told(),
+        series_list(tracked).markdown()
+    )
+}
+
+impl Series {
+    /// What is known of its newest figure, in a line: `worse: ./request: median of the wall time; …`.
+    #[must_use]
+    pub fn said(&self) -> String {
+        let told = self.newest.told();
+        clean(&format!("{told}: {}; {}", self.of.title(), series_sentence(self)))
+    }
 }
 
 fn remark(series: &Series) -> String {

@@ -2,7 +2,7 @@
 
 use super::banner::{self, Plain};
 use super::page::{self, Shown};
-use super::{Cause, Form, Why, pictures, values};
+use super::{Cause, Form, OPPOSITE, Why, first_of, pictures, values};
 use maud::Markup;
 use uncontended_decide::question::{Claim, Compare, spoken};
 use uncontended_decide::spread::Spread;
@@ -17,7 +17,8 @@ impl Form for Compare {
         let said = said_of_pair(self, finding.verdict, pairs);
         let (effect, name) = (shown(&pairs.effect), self.effect_name());
         let Some(sessions) = &pairs.sessions else {
-            return format!("{said}; {name} {effect}, {}", several(finding.n, "pair", "pairs"));
+            let pairs = several(finding.n, "pair", "pairs");
+            return format!("{said}; {name} {effect}, {pairs}{}", first_of(finding));
         };
         let runs = several(finding.n, "run", "runs");
         let counts = format!("{runs} against {}", whole(sessions.baseline_runs));
@@ -32,6 +33,9 @@ impl Form for Compare {
     }
 
     fn why_undecided(&self, finding: &Finding) -> Why {
+        if finding.rest().is_some() {
+            return OPPOSITE;
+        }
         let tails = finding.pairs().and_then(|pairs| pairs.tails);
         let more = "runs";
         let sessions = finding.pairs().and_then(|pairs| pairs.sessions.as_deref());
@@ -110,7 +114,8 @@ impl Form for Compare {
 
     fn certain(&self, finding: &Finding) -> Option<String> {
         let pairs = finding.pairs()?;
-        if pairs.sessions.as_ref().is_some_and(|own| !own.is_explained()) {
+        let is_contradicted = finding.verdict == Answer::Undecided && pairs.rest.is_some();
+        if is_contradicted || pairs.sessions.as_ref().is_some_and(|own| !own.is_explained()) {
             return None;
         }
         let effect = pairs.effect;

@@ -247,6 +247,23 @@ impl Why {
     }
 }
 
+/// The first values or pairs of a file gave one answer, and the others the opposite.
+const OPPOSITE: Why = Why {
+    cause: Cause::Whole(
+        "the first values say the opposite of the others: they are not of one kind; judge them in parts, or in random order",
+    ),
+    more: "",
+    or: "",
+};
+
+/// How many there are, if not all that a file has gave the answer.
+fn first_of(finding: &Finding) -> String {
+    let rest = finding.rest();
+    rest.map_or_else(String::new, |rest| {
+        format!(" (the first of {})", whole(finding.n + rest.values))
+    })
+}
+
 /// One finding as one line.
 fn sentence(verdict: &Verdict, finding: &Finding) -> String {
     let said = form(&verdict.hypothesis).said(finding);

@@ -182,6 +182,7 @@ fn measured(verdict: &Verdict) -> Markup {
     facts.extend(origin.map(|origin| ("began", format!("{} UTC", date(origin.began_s)))));
     facts.extend(origin.and_then(|origin| Some(("revision", origin.revision.clone()?))));
     facts.extend((verdict.machine.is_some()).then(|| ("machine", machine(verdict).join(", "))));
+    facts.extend(settings(verdict).map(|settings| ("settings", settings)));
     facts.push(("error", format!("at most {}", at_most_percent(verdict.max_error))));
     facts.push(("stopped by", verdict.stopped_by.name().to_owned()));
     facts.push(("seed", verdict.seed.clone()));
@@ -192,6 +193,15 @@ fn measured(verdict: &Verdict) -> Markup {
     html! {
         dl { @for (what, text) in &facts { dt { (what) } dd { (text) } } }
     }
+}
+
+/// The settings of the commands, if any were given.
+fn settings(verdict: &Verdict) -> Option<String> {
+    let arms: Vec<usize> = (0..form(&verdict.hypothesis).lines().len()).collect();
+    let entries = verdict.circumstances.as_ref()?.entries(&arms);
+    let told: Vec<String> =
+        entries.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    (!told.is_empty()).then(|| told.join(", "))
 }
 
 /// The input of the pictures: the findings and the runs.

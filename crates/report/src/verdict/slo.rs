@@ -2,7 +2,7 @@
 
 use super::banner::{Plain, capital};
 use super::page::Shown;
-use super::{Cause, Form, Why, pictures, values};
+use super::{Cause, Form, OPPOSITE, Why, first_of, pictures, values};
 use crate::html::{Cell, table};
 use maud::{Markup, html};
 use uncontended_decide::question::{Side, Slo, spoken};
@@ -34,23 +34,19 @@ impl Form for Slo {
         let [low, high] = finding.interval;
         let place = finding.rate().and_then(|rate| rate.quantile.as_ref());
         let place = place.map(|place| format!("; {}", percentile(place, self.dimension())));
-        let rest = finding.rate().and_then(|rate| rate.rest);
-        let first = rest.map(|rest| format!(" (the first of {})", whole(finding.n + rest.values)));
         format!(
             "{said}; {} of {}{}, {}{}",
             whole(finding.successes),
             whole(finding.n),
-            first.unwrap_or_default(),
+            first_of(finding),
             share(seen(finding), low, high),
             place.unwrap_or_default()
         )
     }
 
     fn why_undecided(&self, finding: &Finding) -> Why {
-        let rest = finding.rate().and_then(|rate| rate.rest);
-        if rest.is_some_and(|rest| rest.verdict != Answer::Undecided) {
-            let whole = "the first values say the opposite of the others: they are not of one kind; judge them in parts, or in random order";
-            return Why { cause: Cause::Whole(whole), more: "runs", or: "" };
+        if finding.rest().is_some() {
+            return OPPOSITE;
         }
         let independent = ", or pass --bursts 1 if the runs are independent";
         let (cause, or) = match finding.rate().and_then(|rate| rate.dependence?.would_be) {
