@@ -10,22 +10,20 @@ pub(crate) struct Worst(Arc<Mutex<Found>>);
 struct Found {
     waits_ns: [u64; 4],
     idles_ns: [u64; 4],
-    overtaken: u64,
 }
 
 impl Worst {
     /// Takes those of a block.
-    pub(crate) fn add(&self, wait_ns: u64, idle_ns: u64, overtaken: u64) {
+    pub(crate) fn add(&self, wait_ns: u64, idle_ns: u64) {
         let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         insert(&mut found.waits_ns, wait_ns);
         insert(&mut found.idles_ns, idle_ns);
-        found.overtaken = found.overtaken.max(overtaken);
     }
 
-    /// Waits, idle times, and how often one was overtaken.
-    pub(crate) fn read(&self) -> ([u64; 4], [u64; 4], u64) {
+    /// Waits and idle times.
+    pub(crate) fn read(&self) -> ([u64; 4], [u64; 4]) {
         let found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        (found.waits_ns, found.idles_ns, found.overtaken)
+        (found.waits_ns, found.idles_ns)
     }
 }
 
@@ -45,8 +43,8 @@ mod tests {
     fn the_four_largest_are_kept_in_order() {
         let worst = Worst::default();
         for value in [3, 9, 1, 7, 7, 2, 8] {
-            worst.add(value, value / 2, value % 5);
+            worst.add(value, value / 2);
         }
-        assert_eq!(worst.read(), ([9, 8, 7, 7], [4, 4, 3, 3], 4));
+        assert_eq!(worst.read(), ([9, 8, 7, 7], [4, 4, 3, 3]));
     }
 }

@@ -163,9 +163,8 @@ pub(crate) fn measure(plan: &Plan) -> Topic {
         let found =
             rows.worst.iter().find(|(name, crew, _)| (*name, crew.threads, crew.class) == key);
         if let Some((_, _, worst)) = found {
-            let (waits, idles, overtaken) = worst.read();
+            let (waits, idles) = worst.read();
             (row.worst_wait_ns, row.worst_idle_ns) = (Some(waits), Some(idles));
-            row.overtaken = Some(overtaken);
         }
     }
     not_measured.push("how much unrelated work the spinners slow on other CPUs".to_owned());
@@ -291,11 +290,12 @@ fn run<G: Guarding + Send>(subject: &mut Subject, block: &mut Block) {
     block.team(|| {}, threads.collect());
     let ledger = Ledger::of(&subject.notes);
     check(&ledger, lock.with(|inside| inside.changes));
-    subject.worst.add(ledger.longest_wait_ns, ledger.longest_idle_ns, ledger.overtaken);
+    subject.worst.add(ledger.longest_wait_ns, ledger.longest_idle_ns);
     let mean = |ns: u64| ns as f64 / ledger.acquisitions.max(1) as f64;
     block.counts(ledger.span_ns, ledger.acquisitions);
     block.figure("wait_ns", mean(ledger.wait_ns));
     block.figure("idle_ns", mean(ledger.idle_ns));
+    block.figure("overtaken_p99", ledger.overtaken_p99 as f64);
     block.latencies_ns(ledger.hand_offs_ns.iter().copied());
 }
 

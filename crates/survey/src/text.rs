@@ -140,7 +140,7 @@ fn cells(row: &Row, is_locks: bool, waits: bool) -> Vec<String> {
             ns(row.idle_ns),
             whole(row.hand_off_ns.map(|hand_off| hand_off.p50)),
             whole(row.hand_off_ns.map(|hand_off| hand_off.p99)),
-            row.overtaken.map_or_else(|| "–".to_owned(), |times| times.to_string()),
+            row.overtaken_p99.map_or_else(|| "–".to_owned(), |times| times.round().to_string()),
         ]);
     }
     cells

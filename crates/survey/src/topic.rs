@@ -61,9 +61,9 @@ pub struct Row {
     /// The longest idle times of the four blocks with the longest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worst_idle_ns: Option<[u64; 4]>,
-    /// How often a waiter was overtaken at most, by threads that came later.
+    /// How often a waiter was overtaken by threads that came later, in all but a hundredth of the hand-offs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub overtaken: Option<u64>,
+    pub overtaken_p99: Option<f64>,
     /// How many blocks and operations the longest times are of.
     pub blocks: u64,
     /// Operations of all blocks.
@@ -143,6 +143,7 @@ impl Topic {
                 cpu_ns: row.cpu_ns_per_operation,
                 wait_ns: figure("wait_ns"),
                 idle_ns: figure("idle_ns"),
+                overtaken_p99: figure("overtaken_p99"),
                 hand_off_ns: row.latency_ns.map(|latency| HandOff {
                     p50: latency.p50,
                     p99: latency.p99,
