@@ -9,11 +9,12 @@ use crate::report::Facts;
 
 /// Reads them; the length of a tick is measured over 20 ms.
 pub(crate) fn facts(cpus: usize) -> Facts {
-    let Host { processor, kernel, load, .. } = Host::here();
+    let Host { processor, model, kernel, load, .. } = Host::here();
+    let name = processor.unwrap_or_else(|| std::env::consts::ARCH.to_owned());
     let first = Moment::now();
     std::thread::sleep(Duration::from_millis(20));
     Facts {
-        processor: processor.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
+        processor: model.map_or_else(|| name.clone(), |model| format!("{name} ({model})")),
         cpus,
         kernel: kernel.unwrap_or_default(),
         load,

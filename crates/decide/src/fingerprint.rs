@@ -38,7 +38,7 @@ impl Fingerprint {
     pub fn here() -> Fingerprint {
         let cpus = std::thread::available_parallelism().ok();
         let cpus = cpus.and_then(|cpus| u64::try_from(cpus.get()).ok());
-        let Host { processor, kernel, governor, load } = Host::here();
+        let Host { processor, kernel, governor, load, .. } = Host::here();
         Fingerprint { cpu: processor, cpus, kernel, governor, load }
     }
 

@@ -14,6 +14,8 @@ use std::path::Path;
 pub struct Host {
     /// The model of its processor.
     pub processor: Option<String>,
+    /// The processor's family and model, where one name stands for several: `family 26, model 2`.
+    pub model: Option<String>,
     /// The release of the kernel.
     pub kernel: Option<String>,
     /// What sets the CPUs' frequency; several if they differ.
@@ -34,7 +36,8 @@ impl Host {
     pub fn below(root: &Path) -> Host {
         let read = |path: &str| fs::read_to_string(root.join(path)).ok();
         Host {
-            processor: read("proc/cpuinfo").and_then(|text| model(&text)),
+            processor: read("proc/cpuinfo").and_then(|text| name(&text)),
+            model: read("proc/cpuinfo").and_then(|text| model(&text)),
             kernel: read("proc/sys/kernel/osrelease").and_then(|text| said(&text)),
             governor: governor(&root.join("sys/devices/system/cpu/cpufreq")),
             load: read("proc/loadavg")
@@ -44,13 +47,22 @@ impl Host {
     }
 }
 
+/// The first value of a field of `/proc/cpuinfo`.
+fn field(cpuinfo: &str, field: &str) -> Option<String> {
+    let lines = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+    lines.filter(|(name, _)| name.trim() == field).find_map(|(_, value)| said(value))
+}
+
 /// The processor's name; on machines without one, the numbers of its maker and part.
-fn model(cpuinfo: &str) -> Option<String> {
-    let of = |field: &str| {
-        let lines = cpuinfo.lines().filter_map(|line| line.split_once(':'));
-        lines.filter(|(name, _)| name.trim() == field).find_map(|(_, value)| said(value))
-    };
+fn name(cpuinfo: &str) -> Option<String> {
+    let of = |name| field(cpuinfo, name);
     of("model name").or_else(|| Some(format!("{} {}", of("CPU implementer")?, of("CPU part")?)))
+}
+
+/// Its family and model; x86 has them.
+fn model(cpuinfo: &str) -> Option<String> {
+    let of = |name| field(cpuinfo, name);
+    Some(format!("family {}, model {}", of("cpu family")?, of("model")?))
 }
 
 /// The governors of all frequency domains.
@@ -84,7 +96,11 @@ mod tests {
         let folder = Folder::new();
         let root = folder.path();
         assert_eq!(Host::below(root), Host::default());
-        file(root, "proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU @ 2 GHz: fast\n");
+        file(
+            root,
+            "proc/cpuinfo",
+            "processor\t: 0\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: Some CPU @ 2 GHz: fast\n",
+        );
         file(root, "proc/sys/kernel/osrelease", "6.1.0-9-amd64\n");
         file(root, "proc/loadavg", "1.25 0.50 0.10 1/100 4242\n");
         for (policy, governor) in [(0, "performance"), (1, "powersave"), (2, "performance")] {
@@ -93,6 +109,7 @@ mod tests {
         }
         let expected = Host {
             processor: Some("Some CPU @ 2 GHz: fast".to_owned()),
+            model: Some("family 26, model 2".to_owned()),
             kernel: Some("6.1.0-9-amd64".to_owned()),
             governor: Some("performance, powersave".to_owned()),
             load: Some(1.25),

@@ -30,5 +30,7 @@ pub(crate) fn begins(name: &str, scenario: fn()) {
 /// The same with more executions in the short form: its mutants show late.
 #[allow(dead_code, reason = "not every test file has such a one")]
 pub(crate) fn begins_with(short: u64, name: &str, scenario: fn()) {
+    // The longest is one of 20 million executions.
+    let explorer = |memory| explorer(memory).executions(60_000_000);
     explored::begins(name, (short, None), &BOTH, explorer, || scenario);
 }
