@@ -26,6 +26,13 @@ pub struct Condvar(EventCount32);
 
 impl Condvar {
     /// Without waiters.
+    #[cfg(not(unc_model))]
+    pub const fn new() -> Condvar {
+        Condvar(EventCount32::new())
+    }
+
+    /// Without waiters.
+    #[cfg(unc_model)]
     pub fn new() -> Condvar {
         Condvar(EventCount32::new())
     }

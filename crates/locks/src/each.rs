@@ -5,10 +5,10 @@ use crate::{
     Tas, Ticket, Ttas, Yield,
 };
 
-/// Who is next.
+/// Which thread is next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Who comes first after it was given back.
+    /// The first to come after it was given back.
     Barging,
     /// In order of arrival.
     Arrival,

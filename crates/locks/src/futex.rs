@@ -1,15 +1,16 @@
 //! A mutex that parks: three states of one word.
 //!
 //! # Weak spot
-//! Unfair: a thread that comes while another is being woken takes the lock, and the woken one sleeps again; under steady
-//! contention a thread may wait for long.
+//! Unfair: a thread that comes while another is being woken takes the lock, and the woken one sleeps again; under
+//! steady contention a thread may wait for long.
 //!
 //! # State
 //! `word`: FREE; HELD; or WAITED: held, and some thread may sleep.
 //!
 //! # Invariants
-//! I1: a thread sleeps only while the word is WAITED; so whoever replaces WAITED by FREE wakes one.
+//! I1: a thread sleeps only while the word is WAITED; so the holder that replaces WAITED by FREE wakes one.
 //! I2: a thread that has slept, or was about to, takes the lock as WAITED: it does not know whether others sleep.
+//! I3: the thread that replaces FREE holds the lock until FREE is stored.
 //!
 //! # Edges
 //! futex: `unlock` -> `lock`, `try_lock`. What the holder did.
@@ -80,7 +81,7 @@ impl Default for Futex {
     }
 }
 
-// SAFETY: whoever replaces FREE holds the lock until it is stored again (edge futex).
+// SAFETY: one thread at a time replaces FREE (I3), and sees what the last holder did (edge futex).
 unsafe impl RawLock for Futex {
     #[inline]
     #[cfg_attr(unc_model, track_caller)]

@@ -1,22 +1,22 @@
 //! Locks, one file an algorithm.
 //!
 //! # Contract
-//! A [`Mutex<T, L>`](Mutex) gives one thread at a time access to a `T`; the lock `L` decides who is next, and how the
+//! A [`Mutex<T, L>`](Mutex) gives one thread at a time access to a `T`; the lock `L` decides which is next, and how the
 //! others wait. The types are the matrix of the two:
 //!
-//! | | who comes first takes it | in order of arrival |
+//! | | the first to come takes it | in order of arrival |
 //! |---|---|---|
-//! | spins | [`Tas`], [`Ttas`]`<`[`Hint`]`>`, [`Ttas`]`<`[`Backoff`]`>` | [`Ticket`]`<`[`Hint`]`>`, [`Mcs`]`<`[`Spin`]`>` |
-//! | yields | [`Ttas`]`<`[`HintThenYield`]`>`, [`Ttas`]`<`[`Yield`]`>` | [`Ticket`]`<`[`HintThenYield`]`>`, [`Mcs`]`<`[`SpinThenYield`]`>` |
-//! | parks | [`Futex`] | [`Mcs`]`<`[`Park`]`>` |
-//! | spins, then parks | [`Futex`] | [`Mcs`]`<`[`SpinThenPark`]`>` |
+//! | spins | [`Tas`], [`Ttas<Hint>`](Ttas), [`Ttas<Backoff>`](Backoff) | [`Ticket`], [`Mcs<Spin>`](Spin) |
+//! | yields | [`Ttas<HintThenYield>`](HintThenYield), [`Ttas<Yield>`](Yield) | [`Mcs<SpinThenYield>`](SpinThenYield) |
+//! | parks | [`Futex`] | [`Mcs<Park>`](Park) |
+//! | spins, then parks | [`Futex`] | [`Mcs<SpinThenPark>`](SpinThenPark) |
 //!
 //! If in doubt, take [`Futex`], the default. A lock in order of arrival waits for a thread that is next and has lost
 //! its CPU; a lock that spins takes the CPU from the thread that holds it. With more threads than CPUs only those that
 //! park are sane. `unc survey locks` measures all of them on your machine.
 //!
-//! [`RawLock`] is what a lock has to do; [`Timed`] are those that can give up. [`Condvar`] works with each of them. With the
-//! feature `lock_api` each is a raw mutex of that crate. [`each`] names all of them.
+//! [`RawLock`] is what a lock has to do; [`Timed`] are those that can give up. [`Condvar`] works with each of them.
+//! With the feature `lock_api` each is a raw mutex of that crate. [`each`] names all of them.
 //!
 //! ```
 //! use uncontended_locks::{Mcs, Mutex, SpinThenPark};

@@ -1,4 +1,7 @@
 //! Each lock as a raw mutex of the crate `lock_api`, with which its guards, its mutexes and those of others work.
+//!
+//! # Invariants
+//! I1: `lock_api` requires of a raw mutex what [`RawLock`] promises, and promises to unlock what it has locked.
 
 use crate::{Deadline, Futex, Mcs, Pause, RawLock, Tas, Ticket, Timed, Ttas, Turn};
 use lock_api::{GuardSend, RawMutex, RawMutexTimed};
@@ -6,7 +9,7 @@ use std::time::{Duration, Instant};
 
 macro_rules! raw_mutex {
     ($lock:ty $(, $parameter:ident: $bound:path)?) => {
-        // SAFETY: the contract of `RawLock`.
+        // SAFETY: a `RawLock` does what is required (I1).
         unsafe impl $(<$parameter: $bound>)? RawMutex for $lock {
             #[allow(clippy::declare_interior_mutable_const, reason = "what lock_api asks for")]
             const INIT: Self = Self::new();
@@ -24,7 +27,7 @@ macro_rules! raw_mutex {
 
             #[inline]
             unsafe fn unlock(&self) {
-                // SAFETY: that of this function.
+                // SAFETY: the caller holds it (I1).
                 unsafe { RawLock::unlock(self) };
             }
 
@@ -38,7 +41,7 @@ macro_rules! raw_mutex {
 
 macro_rules! raw_mutex_timed {
     ($lock:ty $(, $parameter:ident: $bound:path)?) => {
-        // SAFETY: the contract of `Timed`.
+        // SAFETY: a lock that gave up is not held (I1).
         unsafe impl $(<$parameter: $bound>)? RawMutexTimed for $lock {
             type Duration = Duration;
             type Instant = Instant;

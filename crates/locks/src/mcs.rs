@@ -6,22 +6,22 @@
 //!
 //! # State
 //! `tail`: FREE; HELD, without waiters; or the last waiter's node. `next`: the node of the holder's successor, if it is
-//! known. A waiter's node is on its stack, and leaves the queue when the waiter gets the lock: then its successor becomes
-//! the lock's `next`. So a holder needs no node.
+//! known. A waiter's node is on its stack, and leaves the queue when the waiter gets the lock: then its successor
+//! becomes the lock's `next`. So a holder needs no node.
 //!
 //! # Invariants
-//! I1: whoever swaps itself into `tail` stores its node in the `next` of what it found there: of a node, or, for HELD, of
-//!     the lock. It does so once, and never touches it again.
+//! I1: a waiter that swaps itself into `tail` stores its node in the `next` of what it found there: of a node, or, for
+//!     HELD, of the lock. It does so once, and never touches it again.
 //! I2: a node stays on its stack until its waiter holds the lock, and, if another one is behind it, until that one has
 //!     stored itself (I1).
-//! I3: the lock's `next` is null while it is free, and when a waiter gets it: the last holder cleared it before it granted
-//!     the turn.
+//! I3: the lock's `next` is null while it is free, and when a waiter gets it: the last holder cleared it before it
+//!     granted the turn.
 //! I4: only the holder changes HELD to FREE, a node to HELD, or clears `next`.
 //!
 //! # Edges
-//! mcs-free: `unlock` stores FREE -> `lock` and `try_lock` replace it. What the holder did.
-//! mcs-empty: `leave` stores HELD -> the next `wait` replaces it. The cleared `next`: it must not come after the node that
-//!     is stored there. (Of a HELD that replaced FREE, edge mcs-free carries it.)
+//! mcs-free: `unlock` stores FREE -> `wait` and `try_lock` replace it. What the holder did.
+//! mcs-empty: `leave` stores HELD -> the next `wait` replaces it. The cleared `next`: it must not come after the node
+//!     that is stored there. (Of a HELD that replaced FREE, edge mcs-free carries it.)
 //! mcs-link: `wait` stores its node -> its predecessor, or `unlock`, loads it. The node.
 //! turn: see `turn`. What the holder did.
 //!
@@ -88,8 +88,9 @@ impl<W: Turn> Mcs<W> {
         let node =
             Node { next: AtomicPtr::new(ptr::null_mut()).named("behind"), turn: W::default() };
         let own = (&raw const node).cast_mut();
-        // EDGE mcs-free (acquire): what the last holder did. EDGE mcs-empty (acquire): `next` is clear. EDGE mcs-link
-        // (release): the node, for who finds it here.
+        // EDGE mcs-free (acquire): what the last holder did.
+        // EDGE mcs-empty (acquire): `next` is clear.
+        // EDGE mcs-link (release): the node, for the one that finds it here.
         let before = self.tail.swap(own, AcqRel);
         if before != free() {
             let link = if before == held() {
@@ -112,7 +113,7 @@ impl<W: Turn> Mcs<W> {
         // EDGE mcs-link (acquire): the node behind.
         let mut behind = node.next.load(Acquire);
         if behind.is_null() {
-            // EDGE mcs-empty (release): the lock's `next` was cleared (I3). Whoever comes next stores itself there.
+            // EDGE mcs-empty (release): the lock's `next` was cleared (I3). The next waiter stores itself there.
             if self.tail.compare_exchange(own, held(), Release, Relaxed).is_ok() {
                 return;
             }
@@ -136,7 +137,8 @@ fn followed<W>(link: &AtomicPtr<Node<W>>) -> *mut Node<W> {
     }
 }
 
-// SAFETY: the lock passes from FREE, or from the holder to the one waiter whose turn it grants (edges mcs-free, turn).
+// SAFETY: the lock passes from FREE (mcs-free), or from its holder, who alone may (I4), to the one waiter whose turn it
+// grants (turn).
 unsafe impl<W: Turn> RawLock for Mcs<W> {
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
@@ -168,7 +170,7 @@ unsafe impl<W: Turn> RawLock for Mcs<W> {
         self.next.store(ptr::null_mut(), Relaxed); // I3
         // SAFETY: the successor's node is on its stack until it holds the lock (I2).
         let turn = unsafe { &raw const (*next).turn };
-        // SAFETY: the successor waits for this grant alone.
+        // SAFETY: the successor waits, and this is its only grant: it is no longer `next` (I4).
         unsafe { W::grant(turn) };
     }
 

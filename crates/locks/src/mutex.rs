@@ -1,4 +1,8 @@
 //! A value behind a lock.
+//!
+//! # Invariants
+//! I1: a guard is made by the thread that has just taken the lock, and gives it back when it is dropped: so while there
+//!     is a guard, no other thread has one.
 
 use crate::{Deadline, Futex, RawLock, Timed, TimedOut};
 use std::fmt;
@@ -20,7 +24,7 @@ pub struct Mutex<T: ?Sized, L = Futex> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the lock lets one thread at a time reach the value, which is sent from one to the next.
+// SAFETY: one thread at a time reaches the value (I1), which is sent from one to the next.
 unsafe impl<T: ?Sized + Send, L: Sync> Sync for Mutex<T, L> {}
 
 impl<T, L> Mutex<T, L> {
@@ -55,7 +59,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     #[cfg_attr(unc_model, track_caller)]
     pub fn lock(&self) -> Guard<'_, T, L> {
         self.raw.lock();
-        // SAFETY: it was taken just now.
+        // SAFETY: it was taken just now (I1).
         unsafe { self.guard() }
     }
 
@@ -63,7 +67,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
     pub fn try_lock(&self) -> Option<Guard<'_, T, L>> {
-        // SAFETY: it was taken just now.
+        // SAFETY: it was taken just now (I1).
         self.raw.try_lock().then(|| unsafe { self.guard() })
     }
 
@@ -77,7 +81,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
         L: Timed,
     {
         self.raw.lock_deadline(deadline)?;
-        // SAFETY: it was taken just now.
+        // SAFETY: it was taken just now (I1).
         Ok(unsafe { self.guard() })
     }
 
@@ -126,7 +130,7 @@ pub struct Guard<'m, T: ?Sized, L: RawLock = Futex> {
     _value: PhantomData<&'m mut T>,
 }
 
-// SAFETY: a guard shares access to the value alone; the reference to the mutex makes no more of it.
+// SAFETY: a shared guard gives shared access to the value, as a reference would (I1).
 unsafe impl<T: ?Sized + Sync, L: RawLock> Sync for Guard<'_, T, L> {}
 
 impl<'m, T: ?Sized, L: RawLock> Guard<'m, T, L> {
@@ -138,7 +142,7 @@ impl<'m, T: ?Sized, L: RawLock> Guard<'m, T, L> {
                 self.0.lock();
             }
         }
-        // SAFETY: this guard holds the lock, and takes it again before anyone can use it.
+        // SAFETY: this guard holds the lock (I1), and takes it again before it can be used.
         unsafe { self.mutex.raw.unlock() };
         let _again = Again(&self.mutex.raw);
         f()
@@ -151,7 +155,7 @@ impl<T: ?Sized, L: RawLock> Deref for Guard<'_, T, L> {
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
     fn deref(&self) -> &T {
-        // SAFETY: this guard holds the lock.
+        // SAFETY: this guard holds the lock (I1).
         self.mutex.value.with(|value| unsafe { &*value })
     }
 }
@@ -160,7 +164,7 @@ impl<T: ?Sized, L: RawLock> DerefMut for Guard<'_, T, L> {
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: this guard holds the lock, and is borrowed mutably.
+        // SAFETY: this guard holds the lock (I1), and is borrowed mutably.
         self.mutex.value.with_mut(|value| unsafe { &mut *value })
     }
 }
@@ -169,7 +173,7 @@ impl<T: ?Sized, L: RawLock> Drop for Guard<'_, T, L> {
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
     fn drop(&mut self) {
-        // SAFETY: this guard holds the lock, and is gone.
+        // SAFETY: this guard holds the lock (I1), and is gone after this.
         unsafe { self.mutex.raw.unlock() };
     }
 }

@@ -1,8 +1,11 @@
 //! Test and set, the simplest lock: every look is a write.
 //!
 //! # Weak spot
-//! Each waiter takes the lock's cache line for itself with every look, from the holder too, and slows what it shares the
-//! memory system with. It never lets another thread run. It is here to be measured; do not use it.
+//! Each waiter takes the lock's cache line for itself with every look, from the holder too, and slows all that shares
+//! the memory system with it. It never lets another thread run. It is here to be measured; do not use it.
+//!
+//! # Invariants
+//! I1: the thread that swaps `false` out holds the lock until `false` is stored.
 //!
 //! # Edges
 //! tas: `unlock` -> `lock`, `try_lock`. What the holder did.
@@ -32,7 +35,7 @@ impl Default for Tas {
     }
 }
 
-// SAFETY: whoever swaps `false` out holds the lock until it is stored again (edge tas).
+// SAFETY: one thread at a time swaps `false` out (I1), and sees what the last holder did (edge tas).
 unsafe impl RawLock for Tas {
     #[inline]
     #[cfg_attr(unc_model, track_caller)]

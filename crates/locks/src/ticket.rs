@@ -6,7 +6,8 @@
 //! line to all of them. A waiter cannot give up.
 //!
 //! # State
-//! `next`: the ticket for the next thread that comes. `served`: the ticket of the holder; equal to `next` if it is free.
+//! `next`: the ticket for the next thread that comes. `served`: the ticket of the holder; equal to `next` if the lock
+//! is free.
 //!
 //! # Invariants
 //! I1: a ticket is given out once; they wrap, so there are fewer than 2^32 waiters.

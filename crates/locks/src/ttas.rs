@@ -4,6 +4,9 @@
 //! Unfair: the thread whose CPU has the cache line wins, so one may starve. If the holder loses its CPU, waiters with
 //! [`Hint`] or [`Backoff`](crate::Backoff) spin until it runs again; on its CPU, until their time slice ends.
 //!
+//! # Invariants
+//! I1: the thread that swaps `false` out holds the lock until `false` is stored.
+//!
 //! # Edges
 //! ttas: `unlock` -> `try_lock`. What the holder did.
 //!
@@ -53,7 +56,7 @@ impl<P: Pause> Ttas<P> {
     }
 }
 
-// SAFETY: whoever swaps `false` out holds the lock until it is stored again (edge ttas).
+// SAFETY: one thread at a time swaps `false` out (I1), and sees what the last holder did (edge ttas).
 unsafe impl<P: Pause> RawLock for Ttas<P> {
     #[inline]
     #[cfg_attr(unc_model, track_caller)]

@@ -11,6 +11,7 @@
 //! # Invariants
 //! I1: a parked waiter returns only with the token of its parker, so its turn lives until `grant` has taken the handle
 //!     out of it; the handle itself outlives the turn.
+//! I2: a turn is GRANTED once, by `grant`; until then its waiter waits, and the turn is there.
 
 use std::fmt;
 use std::time::Duration;
@@ -58,7 +59,7 @@ macro_rules! looks {
             }
         }
 
-        // SAFETY: the word is GRANTED by `grant` alone (edge turn).
+        // SAFETY: it waits until it is GRANTED, by `grant` alone (I2, edge turn).
         unsafe impl Turn for $turn {
             #[cfg_attr(unc_model, track_caller)]
             fn wait(&self) {
@@ -68,7 +69,7 @@ macro_rules! looks {
 
             #[cfg_attr(unc_model, track_caller)]
             unsafe fn grant(turn: *const $turn) {
-                // SAFETY: it is there until this store.
+                // SAFETY: it is there until this store (I2).
                 let word = unsafe { &(*turn).0 };
                 // EDGE turn (release): what this thread did.
                 word.store(GRANTED, Release);
@@ -122,7 +123,7 @@ struct ParkTurn {
     unparker: UnsafeCell<Option<Unparker>>,
 }
 
-// SAFETY: the handle is written before PARKED, and taken after it was seen (edge parked).
+// SAFETY: the handle is written before PARKED, and taken after it was seen (I1, edge parked).
 unsafe impl Sync for ParkTurn {}
 
 impl Default for ParkTurn {
@@ -138,9 +139,10 @@ impl ParkTurn {
             return;
         }
         let mut parker = Parker::new();
-        // SAFETY: only this thread reaches the handle until the word is PARKED.
+        // SAFETY: only this thread reaches the handle until the word is PARKED (I1).
         self.unparker.with_mut(|unparker| unsafe { *unparker = Some(parker.unparker()) });
-        // EDGE parked (release): the handle. EDGE turn (acquire): what the granting thread did.
+        // EDGE parked (release): the handle.
+        // EDGE turn (acquire): what the granting thread did.
         if self.word.compare_exchange(WAITING, PARKED, Release, Acquire).is_ok() {
             parker.park(); // I1
         }
@@ -150,13 +152,14 @@ impl ParkTurn {
     /// That of [`Turn::grant`].
     #[cfg_attr(unc_model, track_caller)]
     unsafe fn grant(turn: *const ParkTurn) {
-        // SAFETY: it is there until the swap.
+        // SAFETY: it is there until the swap (I2).
         let word = unsafe { &(*turn).word };
-        // EDGE turn (release): what this thread did. EDGE parked (acquire): the handle.
+        // EDGE turn (release): what this thread did.
+        // EDGE parked (acquire): the handle.
         if word.swap(GRANTED, AcqRel) == PARKED {
             // SAFETY: the waiter sleeps until it has the token, so the turn is there (I1).
             let cell = unsafe { &(*turn).unparker };
-            // SAFETY: the waiter wrote the handle before PARKED, and no longer touches it.
+            // SAFETY: the waiter wrote the handle before PARKED, and no longer touches it (I1).
             let unparker = cell.with_mut(|unparker| unsafe { (*unparker).take() });
             unparker.expect("a parked waiter has left its handle").unpark();
         }
@@ -173,7 +176,7 @@ pub struct SpinThenPark(ParkTurn);
 
 macro_rules! parks {
     ($turn:ident, $spins:expr) => {
-        // SAFETY: that of `ParkTurn`.
+        // SAFETY: `ParkTurn::wait` returns only after its grant (I2).
         unsafe impl Turn for $turn {
             #[cfg_attr(unc_model, track_caller)]
             fn wait(&self) {
@@ -182,9 +185,9 @@ macro_rules! parks {
 
             #[cfg_attr(unc_model, track_caller)]
             unsafe fn grant(turn: *const $turn) {
-                // SAFETY: the turn is there.
+                // SAFETY: the turn is there until it is granted (I2).
                 let inner = unsafe { &raw const (*turn).0 };
-                // SAFETY: that of this function.
+                // SAFETY: the caller's turn waits, and this is its only grant (I2).
                 unsafe { ParkTurn::grant(inner) };
             }
         }

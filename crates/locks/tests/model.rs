@@ -27,7 +27,7 @@ impl<L: RawLock> Guarded<L> {
     }
 
     fn add(&self) -> u32 {
-        // SAFETY: by one thread at a time, if the lock does what it promises.
+        // SAFETY: the lock lets one thread in at a time: that it does is what is explored.
         self.number.with_mut(|number| unsafe {
             *number += 1;
             *number
@@ -37,7 +37,7 @@ impl<L: RawLock> Guarded<L> {
     fn add_locked(&self) -> u32 {
         self.lock.lock();
         let number = self.add();
-        // SAFETY: it was taken above.
+        // SAFETY: this thread took it above, and gives it back once.
         unsafe { self.lock.unlock() };
         number
     }
@@ -75,7 +75,7 @@ fn a_try<L: RawLock + 'static>() {
         let taken = theirs.lock.try_lock();
         if taken {
             theirs.add();
-            // SAFETY: it was taken above.
+            // SAFETY: this thread took it above, and gives it back once.
             unsafe { theirs.lock.unlock() };
         }
         u32::from(taken)
@@ -86,42 +86,135 @@ fn a_try<L: RawLock + 'static>() {
     assert!(!guarded.lock.is_locked());
 }
 
-macro_rules! explored {
-    ($($name:ident: $lock:ty;)*) => {$(
-        mod $name {
-            use super::*;
-
-            #[test]
-            fn two_threads_exclude_each_other() {
-                explored::holds(&BOTH, explorer, || two_threads::<$lock>);
-            }
-
-            #[test]
-            fn three_threads_exclude_each_other() {
-                let name = concat!("three threads, ", stringify!($name));
-                explored::begins(name, (10_000, None), &BOTH, explorer, || three_threads::<$lock>);
-            }
-
-            #[test]
-            fn a_try_takes_it_or_not() {
-                explored::holds(&BOTH, explorer, || a_try::<$lock>);
-            }
-        }
-    )*};
+fn holds(scenario: fn()) {
+    explored::holds(&BOTH, explorer, || scenario);
 }
 
-explored! {
-    tas: Tas;
-    ttas: Ttas<Hint>;
-    ttas_yield: Ttas<HintThenYield>;
-    ticket: Ticket<Hint>;
-    futex: Futex;
-    mcs: Mcs<Spin>;
-    mcs_yield: Mcs<SpinThenYield>;
-    mcs_park: Mcs<Park>;
+fn begins(name: &str, scenario: fn()) {
+    explored::begins(name, (10_000, None), &BOTH, explorer, || scenario);
 }
 
-/// Who came while it was held gets it before who comes later.
+#[test]
+fn tas_excludes_one_of_two() {
+    holds(two_threads::<Tas>);
+}
+
+#[test]
+fn tas_excludes_two_of_three() {
+    begins("three threads, tas", three_threads::<Tas>);
+}
+
+#[test]
+fn tas_can_be_tried() {
+    holds(a_try::<Tas>);
+}
+
+#[test]
+fn ttas_excludes_one_of_two() {
+    holds(two_threads::<Ttas<Hint>>);
+}
+
+#[test]
+fn ttas_excludes_two_of_three() {
+    begins("three threads, ttas", three_threads::<Ttas<Hint>>);
+}
+
+#[test]
+fn ttas_can_be_tried() {
+    holds(a_try::<Ttas<Hint>>);
+}
+
+#[test]
+fn ttas_yield_excludes_one_of_two() {
+    holds(two_threads::<Ttas<HintThenYield>>);
+}
+
+#[test]
+fn ttas_yield_excludes_two_of_three() {
+    begins("three threads, ttas_yield", three_threads::<Ttas<HintThenYield>>);
+}
+
+#[test]
+fn ttas_yield_can_be_tried() {
+    holds(a_try::<Ttas<HintThenYield>>);
+}
+
+#[test]
+fn ticket_excludes_one_of_two() {
+    holds(two_threads::<Ticket<Hint>>);
+}
+
+#[test]
+fn ticket_excludes_two_of_three() {
+    begins("three threads, ticket", three_threads::<Ticket<Hint>>);
+}
+
+#[test]
+fn ticket_can_be_tried() {
+    holds(a_try::<Ticket<Hint>>);
+}
+
+#[test]
+fn futex_excludes_one_of_two() {
+    holds(two_threads::<Futex>);
+}
+
+#[test]
+fn futex_excludes_two_of_three() {
+    begins("three threads, futex", three_threads::<Futex>);
+}
+
+#[test]
+fn futex_can_be_tried() {
+    holds(a_try::<Futex>);
+}
+
+#[test]
+fn mcs_excludes_one_of_two() {
+    holds(two_threads::<Mcs<Spin>>);
+}
+
+#[test]
+fn mcs_excludes_two_of_three() {
+    begins("three threads, mcs", three_threads::<Mcs<Spin>>);
+}
+
+#[test]
+fn mcs_can_be_tried() {
+    holds(a_try::<Mcs<Spin>>);
+}
+
+#[test]
+fn mcs_yield_excludes_one_of_two() {
+    holds(two_threads::<Mcs<SpinThenYield>>);
+}
+
+#[test]
+fn mcs_yield_excludes_two_of_three() {
+    begins("three threads, mcs_yield", three_threads::<Mcs<SpinThenYield>>);
+}
+
+#[test]
+fn mcs_yield_can_be_tried() {
+    holds(a_try::<Mcs<SpinThenYield>>);
+}
+
+#[test]
+fn mcs_park_excludes_one_of_two() {
+    holds(two_threads::<Mcs<Park>>);
+}
+
+#[test]
+fn mcs_park_excludes_two_of_three() {
+    begins("three threads, mcs_park", three_threads::<Mcs<Park>>);
+}
+
+#[test]
+fn mcs_park_can_be_tried() {
+    holds(a_try::<Mcs<Park>>);
+}
+
+/// A thread that came while it was held gets it before one that comes later.
 fn in_order<L: RawLock + 'static>(has_waiters: fn(&L) -> bool) {
     let guarded = Guarded::<L>::new();
     guarded.lock.lock();
@@ -132,19 +225,19 @@ fn in_order<L: RawLock + 'static>(has_waiters: fn(&L) -> bool) {
     }
     let theirs = Arc::clone(&guarded);
     let second = spawn(move || theirs.add_locked());
-    // SAFETY: it was taken above.
+    // SAFETY: this thread took it above, and gives it back once.
     unsafe { guarded.lock.unlock() };
     assert_eq!((first.join().unwrap(), second.join().unwrap()), (1, 2));
 }
 
 #[test]
 fn queues_keep_the_order_of_arrival() {
-    explored::holds(&BOTH, explorer, || || in_order(Ticket::<Hint>::has_waiters));
-    explored::holds(&BOTH, explorer, || || in_order(Mcs::<Spin>::has_waiters));
-    explored::holds(&BOTH, explorer, || || in_order(Mcs::<Park>::has_waiters));
+    holds(|| in_order(Ticket::<Hint>::has_waiters));
+    holds(|| in_order(Mcs::<Spin>::has_waiters));
+    holds(|| in_order(Mcs::<Park>::has_waiters));
 }
 
-/// A wait that may end by its deadline at any moment: whoever gives up has left nothing behind.
+/// A wait that may end by its deadline at any moment: a waiter that gives up has left nothing behind.
 fn a_deadline<L: Timed + 'static>() {
     let guarded = Guarded::<L>::new();
     let theirs = Arc::clone(&guarded);
@@ -152,7 +245,7 @@ fn a_deadline<L: Timed + 'static>() {
         let taken = theirs.lock.lock_deadline(Deadline::at_ns(2)).is_ok();
         if taken {
             theirs.add();
-            // SAFETY: it was taken above.
+            // SAFETY: this thread took it above, and gives it back once.
             unsafe { theirs.lock.unlock() };
         }
         u32::from(taken)
@@ -165,7 +258,7 @@ fn a_deadline<L: Timed + 'static>() {
 
 #[test]
 fn a_waiter_that_gives_up_takes_no_wakeup_from_others() {
-    explored::holds(&BOTH, explorer, || a_deadline::<Futex>);
+    holds(a_deadline::<Futex>);
 }
 
 /// One waits until the other has changed what the lock guards.
@@ -184,9 +277,9 @@ fn a_condition<L: RawLock + 'static>() {
 }
 
 #[test]
-fn a_change_wakes_who_waits_for_it() {
-    explored::holds(&BOTH, explorer, || a_condition::<Ttas>);
-    explored::holds(&BOTH, explorer, || a_condition::<Futex>);
+fn a_change_wakes_the_thread_that_waits_for_it() {
+    holds(a_condition::<Ttas>);
+    holds(a_condition::<Futex>);
 }
 
 /// What is read outside the lock is ordered by the lock alone.
@@ -207,5 +300,5 @@ fn a_holder_sees_what_the_last_one_did_elsewhere() {
         assert_eq!(shared.1.load(Acquire), 2);
         shared.1.store(0, Release);
     }
-    explored::holds(&BOTH, explorer, || scenario);
+    holds(scenario);
 }

@@ -23,8 +23,8 @@ struct Preempted;
 
 impl Test for Preempted {
     fn test<L: RawLock + 'static>(&self, name: &str) {
-        const THREADS: u64 = 4;
-        const ROUNDS: u64 = 60;
+        const THREADS: u64 = if cfg!(miri) { 2 } else { 4 };
+        const ROUNDS: u64 = if cfg!(miri) { 3 } else { 60 };
         let total = Mutex::<(u64, u64), L>::default();
         let tried = AtomicU32::new(0);
         std::thread::scope(|threads| {
@@ -59,6 +59,8 @@ fn holders_that_lose_their_cpu_lose_no_update() {
 
 struct Conditions;
 
+const VALUES: u32 = if cfg!(miri) { 4 } else { 200 };
+
 impl Test for Conditions {
     fn test<L: RawLock + 'static>(&self, name: &str) {
         let (queue, changed) = (Mutex::<Vec<u32>, L>::default(), Condvar::new());
@@ -78,14 +80,14 @@ impl Test for Conditions {
                     })
                 })
                 .collect();
-            for value in (1..=200).rev().chain([0, 0, 0]) {
+            for value in (1..=VALUES).rev().chain([0, 0, 0]) {
                 // What ends them comes out last: the queue is a stack.
                 queue.lock().insert(0, value);
                 changed.notify_one();
             }
             workers.into_iter().map(|worker| worker.join().unwrap()).sum()
         });
-        assert_eq!(sum, 200 * 201 / 2, "{name}");
+        assert_eq!(sum, VALUES * (VALUES + 1) / 2, "{name}");
     }
 }
 
@@ -148,13 +150,14 @@ fn small_locks_are_small() {
 /// Guards and mutexes of `lock_api` work over each.
 #[test]
 fn each_is_a_raw_mutex_of_lock_api() {
+    const ADDED: u64 = if cfg!(miri) { 5 } else { 1000 };
     static TOTAL: lock_api::Mutex<Mcs<SpinThenPark>, u64> = lock_api::Mutex::new(0);
     std::thread::scope(|threads| {
         (0..4).for_each(|_| {
-            threads.spawn(|| (0..1000).for_each(|_| *TOTAL.lock() += 1));
+            threads.spawn(|| (0..ADDED).for_each(|_| *TOTAL.lock() += 1));
         });
     });
-    assert_eq!(*TOTAL.lock(), 4000);
+    assert_eq!(*TOTAL.lock(), 4 * ADDED);
     let timed = lock_api::Mutex::<Futex, ()>::new(());
     let guard = timed.lock();
     assert!(timed.try_lock_for(Duration::from_millis(1)).is_none());

@@ -5,7 +5,7 @@
 
 use crate::{Class, Plan, Topic};
 use std::hint::black_box;
-use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use uncontended_atomic::Ordering::{Relaxed, SeqCst};
 use uncontended_atomic::{AtomicU64, CachePadded, fence};
 use uncontended_bench::{Bench, Block, Cpu, Options, Place};
 use uncontended_locks::Mutex;
@@ -13,7 +13,7 @@ use uncontended_ring::lanes;
 
 pub(crate) const QUESTION: &str = "what does an increment cost as it becomes contended";
 
-/// What stands beside the figures: document 004's, as ratios to one plain thread.
+/// What stands below the figures: document 004's, as ratios to one plain thread.
 const DOCUMENT: [(&str, usize, f64); 6] = [
     ("plain", 1, 300.0),
     ("barrier", 1, 4_700.0),
@@ -132,14 +132,14 @@ impl Way {
             }
             Way::Barrier => each_alone(block, n, || {
                 counter.store(counter.load(Relaxed) + 1, Relaxed);
-                fence(SeqCst);
+                fence(SeqCst); // What is measured: it orders this store before the next load.
             }),
             Way::FetchAdd => together(block, threads, &share, || {
-                counter.fetch_add(1, AcqRel);
+                counter.fetch_add(1, Relaxed); // On x86 every order costs the same.
             }),
             Way::CompareAndSwap => together(block, threads, &share, || {
                 let mut seen = counter.load(Relaxed);
-                while let Err(now) = counter.compare_exchange_weak(seen, seen + 1, AcqRel, Relaxed)
+                while let Err(now) = counter.compare_exchange_weak(seen, seen + 1, Relaxed, Relaxed)
                 {
                     seen = now;
                 }
@@ -160,7 +160,7 @@ impl Way {
                 let counters: Vec<_> =
                     (0..threads).map(|_| CachePadded::new(AtomicU64::new(0))).collect();
                 own_counters(block, &counters, &share);
-                let sum: u64 = counters.iter().map(|counter| counter.load(Acquire)).sum();
+                let sum: u64 = counters.iter().map(|counter| counter.load(Relaxed)).sum();
                 assert_eq!(sum, n, "increments were lost");
                 return;
             }
@@ -208,7 +208,7 @@ fn own_counters(
     counters: &[CachePadded<AtomicU64>],
     share: &dyn Fn(u64) -> u64,
 ) {
-    let add = |counter: &AtomicU64| counter.store(counter.load(Relaxed) + 1, Release);
+    let add = |counter: &AtomicU64| counter.store(counter.load(Relaxed) + 1, Relaxed);
     let mut parts = counters.iter().zip(0..);
     let (first, _) = parts.next().expect("there is a thread");
     let others = parts.map(|(counter, thread)| {

@@ -1,4 +1,4 @@
-//! How long threads wait for a lock, and how long it stands idle: each lock of the library, beside std's mutex.
+//! How long threads wait for a lock, and how long it stands idle: each lock of the library, next to std's mutex.
 //!
 //! # Sources
 //! Document 003: longest waits and longest idle times of mutexes and spinlocks, under several schedulers.
@@ -230,7 +230,7 @@ impl Rows<'_> {
 
 impl Visit for Rows<'_> {
     fn visit<L: RawLock + 'static>(&mut self, name: &'static str, _: Order, waits: Waits) {
-        // Real-time threads that spin would keep the holder off its CPU for ever.
+        // Real-time threads that spin would keep the holder off its CPU forever.
         let locks_up = self.crew.class.is_real_time() && self.crew.threads > self.cpus;
         if locks_up && waits != Waits::Parks {
             self.left_out.push(format!(
@@ -255,7 +255,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A lock of this type, wanted by so many ordinary threads.
+    /// A lock of this type, wanted by `threads` ordinary threads.
     #[must_use]
     pub fn of<L: RawLock + 'static>(threads: usize, work: Work) -> Subject {
         let crew = Crew { threads, class: Class::Other };
@@ -322,7 +322,7 @@ fn acquire(lock: &impl Guarding, end: u64, work: Work, notes: &mut Vec<Span>) {
 /// Panics if it did not: the row says so.
 fn check(ledger: &Ledger, changes: u64) {
     if let Some((from, until)) = ledger.both {
-        panic!("two threads had the lock at once, for {} ns: this is no lock", until - from);
+        panic!("two threads had the lock at once, for {} ns: it does not lock", until - from);
     }
-    assert_eq!(changes, ledger.acquisitions, "changes were lost: this is no lock");
+    assert_eq!(changes, ledger.acquisitions, "changes were lost: it does not lock");
 }

@@ -6,7 +6,7 @@ use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::{several, wrap};
 use uncontended_figures::{duration, duration_f, ratio};
 
-/// The survey as text, for a terminal of so many columns.
+/// The survey as text, for a terminal of `columns` columns.
 #[must_use]
 pub fn text(survey: &Survey, columns: usize, paint: Paint) -> String {
     let mut out = String::new();

@@ -25,7 +25,7 @@ fn one_thread_waits_for_nobody_and_the_lock_is_not_idle_while_nobody_wants_it() 
 #[test]
 fn the_lock_is_idle_from_the_release_or_from_the_earliest_call_of_who_still_waits() {
     // The second thread called at 150 and gets it at 700; between, at 210, the first gives it back. A third one called
-    // at 650: the earliest of those who still wait counts, and that is the second.
+    // at 650: of the two that still wait, the second called earlier.
     let ledger = Ledger::of(&[
         vec![span(90, 100, 210)],
         vec![span(150, 700, 800)],

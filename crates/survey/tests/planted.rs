@@ -54,7 +54,7 @@ unsafe impl RawLock for NoExclusion {
 #[derive(Default)]
 struct LostWakeup(AtomicU32);
 
-// SAFETY: it excludes; who waits may wait for ever.
+// SAFETY: it excludes; who waits may wait forever.
 unsafe impl RawLock for LostWakeup {
     fn lock(&self) {
         let mut looks = 0;
@@ -82,7 +82,7 @@ unsafe impl RawLock for LostWakeup {
 #[test]
 fn a_lock_that_lets_two_in_is_named() {
     let why = failure::<NoExclusion>(3).expect("a failure");
-    assert!(why.contains("this is no lock"), "{why}");
+    assert!(why.contains("it does not lock"), "{why}");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_lock_whose_waiter_is_never_woken_hangs() {
 }
 
 #[test]
-fn a_lock_is_no_failure() {
+fn a_lock_does_not_fail() {
     assert_eq!(failure::<uncontended_locks::Futex>(3), None);
     assert_eq!(failure::<uncontended_locks::Mcs<uncontended_locks::SpinThenPark>>(3), None);
 }

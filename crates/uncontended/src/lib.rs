@@ -3,6 +3,7 @@
 //! - [`ring`]: pass work from one thread to another: one producer and one consumer, many producers, or a broadcast.
 //!   Both sides poll or sleep, and sleeping costs the other side a load and a branch.
 //! - [`wait`]: the building blocks of sleeping: event counts, sleepers, deadlines.
+//! - [`locks`]: locks, one file an algorithm, for where sharing has to stay.
 //! - [`fence`]: asymmetric fences, free for the side that runs often.
 //! - `model`, with the feature of that name: the checker, for your own lock-free code.
 //! - Annotations, which give a lock of your own (for example an inlined spinlock) a row in the report of `unc run`, and
@@ -67,6 +68,7 @@ pub mod c;
 
 pub use uncontended_atomic::CachePadded;
 pub use uncontended_fence as fence;
+pub use uncontended_locks as locks;
 #[cfg(feature = "model")]
 pub use uncontended_model as model;
 pub use uncontended_ring as ring;

@@ -187,17 +187,19 @@ fn interpreted() -> Vec<Step> {
         steps.push(miri("uncontended-ring", "--lib --test leaks", LEAKS, borrows));
         steps.push(miri("uncontended-fence", "--lib --tests", "", borrows));
         steps.push(miri("uncontended-wait", "--lib --tests", "", borrows));
+        steps.push(miri("uncontended-locks", "--test stress", LEAKS, borrows));
         steps.push(miri("uncontended", "--features c --lib", "", borrows));
     }
     let sanitized = "cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu --target-dir target/tsan";
     steps.push(
         step(
-            "ThreadSanitizer on waits and rings",
+            "ThreadSanitizer on waits, rings and locks",
             12,
             format!(
                 r#"export RUSTFLAGS="-Zsanitizer=thread"
 {sanitized} -p uncontended-wait --test sleepers --test event_counts --test tasks &&
-  {sanitized} -p uncontended-ring --test conventions --test joints --test tasks --test departures"#
+  {sanitized} -p uncontended-ring --test conventions --test joints --test tasks --test departures &&
+  {sanitized} -p uncontended-locks --test stress"#
             ),
         )
         .needs(&RUST_SRC)
@@ -252,10 +254,12 @@ export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch
 export UNC_EMULATED=1
 emulated() { cargo "$1" --target aarch64-unknown-linux-gnu "${@:2}"; }
 "#;
-    let libraries: String =
-        ["sys", "stats", "model", "atomic", "trace", "events", "fence", "wait", "ring", "bench"]
-            .map(|package| format!(" -p uncontended-{package}"))
-            .concat();
+    let libraries: String = [
+        "sys", "stats", "model", "atomic", "trace", "events", "fence", "wait", "locks", "ring",
+        "bench",
+    ]
+    .map(|package| format!(" -p uncontended-{package}"))
+    .concat();
     let emulated = |name: &str, limit_min, arguments: &str| {
         step(name, limit_min, format!("{CARGO}emulated {arguments}")).needs(&AARCH64)
     };
