@@ -43,7 +43,7 @@ impl Default for Work {
 pub struct Inside {
     lines: Vec<CachePadded<u64>>,
     /// How often it was changed: the number of acquisitions, if the lock is one.
-    changes: u64,
+    pub changes: u64,
 }
 
 impl Inside {
@@ -258,8 +258,14 @@ impl Subject {
     /// A lock of this type, wanted by `threads` ordinary threads.
     #[must_use]
     pub fn of<L: RawLock + 'static>(threads: usize, work: Work) -> Subject {
+        Subject::of_guarding::<Mutex<Inside, L>>(threads, work)
+    }
+
+    /// The same of anything that guards.
+    #[must_use]
+    pub fn of_guarding<G: Guarding + Send>(threads: usize, work: Work) -> Subject {
         let crew = Crew { threads, class: Class::Other };
-        Subject::new::<Mutex<Inside, L>>(crew, work, Worst::default())
+        Subject::new::<G>(crew, work, Worst::default())
     }
 
     fn new<G: Guarding + Send>(crew: Crew, work: Work, worst: Worst) -> Subject {

@@ -1,14 +1,15 @@
 //! Locks with a bug are named by the survey's own checks, as what they are.
 
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{AtomicBool, AtomicU32, spin_loop};
+use uncontended_atomic::{AtomicU32, AtomicU64, spin_loop};
 use uncontended_bench::{Bench, Options, Place};
-use uncontended_locks::RawLock;
-use uncontended_survey::locks::{Subject, Work};
+use uncontended_locks::{Futex, Mcs, RawLock, SpinThenPark};
+use uncontended_survey::locks::{Guarding, Inside, Subject, Work};
+
+const WORK: Work = Work { inside: 4, outside: 0 };
 
 /// Measures one lock for a moment; returns why it failed.
-fn failure<L: RawLock + 'static>(threads: usize) -> Option<String> {
-    let mut subject = Subject::of::<L>(threads, Work { inside: 4, outside: 0 });
+fn failure(mut subject: Subject) -> Option<String> {
     let bench = Bench::new("planted", "is it a lock")
         .places([Place::Free])
         .limit(std::time::Duration::from_secs(2))
@@ -23,30 +24,22 @@ fn failure<L: RawLock + 'static>(threads: usize) -> Option<String> {
     measured.rows.iter().find(|row| row.name == "planted").unwrap().failed.clone()
 }
 
-/// The test and the set are two steps.
+/// Lets every thread in. (What it guards is an atomic, so that the test itself has no race.)
 #[derive(Default)]
-struct NoExclusion(AtomicBool);
+struct NoExclusion(AtomicU64);
 
-// SAFETY: it is not one: that is what is to be found.
-unsafe impl RawLock for NoExclusion {
-    fn lock(&self) {
-        while !self.try_lock() {
-            std::thread::yield_now();
-        }
+impl Guarding for NoExclusion {
+    fn around(inside: Inside) -> Self {
+        NoExclusion(AtomicU64::new(inside.changes))
     }
-    fn try_lock(&self) -> bool {
-        let is_free = !self.0.load(Acquire);
-        if is_free {
-            std::thread::yield_now();
-            self.0.store(true, Relaxed);
-        }
-        is_free
-    }
-    unsafe fn unlock(&self) {
-        self.0.store(false, Release);
-    }
-    fn is_locked(&self) -> bool {
-        self.0.load(Relaxed)
+
+    fn with<R>(&self, f: impl FnOnce(&mut Inside) -> R) -> R {
+        let mut inside = Inside::default();
+        inside.changes = self.0.load(Relaxed);
+        std::thread::yield_now();
+        let result = f(&mut inside);
+        self.0.store(inside.changes, Relaxed);
+        result
     }
 }
 
@@ -81,18 +74,18 @@ unsafe impl RawLock for LostWakeup {
 
 #[test]
 fn a_lock_that_lets_two_in_is_named() {
-    let why = failure::<NoExclusion>(3).expect("a failure");
+    let why = failure(Subject::of_guarding::<NoExclusion>(3, WORK)).expect("a failure");
     assert!(why.contains("it does not lock"), "{why}");
 }
 
 #[test]
 fn a_lock_whose_waiter_is_never_woken_hangs() {
-    let why = failure::<LostWakeup>(3).expect("a failure");
+    let why = failure(Subject::of::<LostWakeup>(3, WORK)).expect("a failure");
     assert!(why.contains("hung: a block did not end within 2s"), "{why}");
 }
 
 #[test]
 fn a_lock_does_not_fail() {
-    assert_eq!(failure::<uncontended_locks::Futex>(3), None);
-    assert_eq!(failure::<uncontended_locks::Mcs<uncontended_locks::SpinThenPark>>(3), None);
+    assert_eq!(failure(Subject::of::<Futex>(3, WORK)), None);
+    assert_eq!(failure(Subject::of::<Mcs<SpinThenPark>>(3, WORK)), None);
 }
