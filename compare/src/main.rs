@@ -5,6 +5,7 @@ mod beside_hyperfine;
 mod evidence;
 mod histories;
 mod how_fast_is_sampling;
+mod l1_locks;
 mod loom_outcomes;
 mod r10_one_way;
 mod r11_many_one_way;
@@ -44,6 +45,7 @@ const QUESTIONS: &[Question] = &[
     ("r9_many_to_many", "how many items a second many producers hand to many consumers", r9_many_to_many::main),
     ("r10_one_way", "how long is an item under way when items come at a given rate", r10_one_way::main),
     ("r11_many_one_way", "how long is an item of one of many producers under way", r11_many_one_way::main),
+    ("l1_locks", "what does a lock cost, free and wanted by several threads", l1_locks::main),
     ("robbins", "is the certified bound ever below the truth (for oracles/robbins.py)", robbins::main),
     ("evidence", "is any prior's evidence ever above its integral (for oracles/evidence.py)", evidence::main),
     ("track", "how many false changes are found in a series, and how soon a true one (for oracles/track.py)", track::main),

@@ -1,8 +1,8 @@
 //! All locks by name: the one list that measurements and tests go through.
 
 use crate::{
-    Backoff, Futex, Hint, HintThenYield, Mcs, Park, RawLock, Spin, SpinThenPark, SpinThenYield,
-    Tas, Ticket, Ttas, Yield,
+    Backoff, Bounded, Futex, Hint, HintThenYield, Mcs, Park, RawLock, Spin, SpinThenPark,
+    SpinThenYield, Tas, Ticket, Ttas, Yield,
 };
 
 /// Which thread is next.
@@ -10,6 +10,8 @@ use crate::{
 pub enum Order {
     /// The first to come after it was given back.
     Barging,
+    /// The same, but a waiter is overtaken a bounded number of times.
+    Bounded,
     /// In order of arrival.
     Arrival,
 }
@@ -41,6 +43,7 @@ pub fn each(visit: &mut impl Visit) {
     visit.visit::<Ttas<HintThenYield>>("ttas-yield", Barging, Yields);
     visit.visit::<Ttas<Yield>>("ttas-yields", Barging, Yields);
     visit.visit::<Futex>("futex", Barging, Parks);
+    visit.visit::<Bounded>("bounded", Order::Bounded, Parks);
     visit.visit::<Ticket<Hint>>("ticket", Arrival, Spins);
     visit.visit::<Ticket<HintThenYield>>("ticket-yield", Arrival, Yields);
     visit.visit::<Mcs<Spin>>("mcs", Arrival, Spins);

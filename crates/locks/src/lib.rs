@@ -11,6 +11,9 @@
 //! | parks | [`Futex`] | [`Mcs<Park>`](Park) |
 //! | spins, then parks | [`Futex`] | [`Mcs<SpinThenPark>`](SpinThenPark) |
 //!
+//! Between the two columns is [`Bounded`]: the first to come takes it, but a waiter is overtaken a bounded number of
+//! times.
+//!
 //! If in doubt, take [`Futex`], the default. A lock in order of arrival waits for a thread that is next and has lost
 //! its CPU; a lock that spins takes the CPU from the thread that holds it. With more threads than CPUs only those that
 //! park are sane. `unc survey locks` measures all of them on your machine.
@@ -36,6 +39,7 @@
 //! tests/model.rs: every execution that C11 or x86-TSO allows; tests/mutants: seeded bugs that they find;
 //! tests/stress.rs: holders that lose their CPU.
 
+mod bounded;
 mod condvar;
 mod each;
 mod futex;
@@ -49,6 +53,7 @@ mod ticket;
 mod ttas;
 mod turn;
 
+pub use bounded::Bounded;
 pub use condvar::Condvar;
 pub use each::{Order, Visit, Waits, each};
 pub use futex::Futex;

@@ -3,14 +3,14 @@
 //! # Invariants
 //! I1: `lock_api` requires of a raw mutex what [`RawLock`] promises, and promises to unlock what it has locked.
 
-use crate::{Deadline, Futex, Mcs, Pause, RawLock, Tas, Ticket, Timed, Ttas, Turn};
+use crate::{Bounded, Deadline, Futex, Mcs, Pause, RawLock, Tas, Ticket, Timed, Ttas, Turn};
 use lock_api::{GuardSend, RawMutex, RawMutexTimed};
 use std::time::{Duration, Instant};
 
 macro_rules! raw_mutex {
-    ($lock:ty $(, $parameter:ident: $bound:path)?) => {
+    ($lock:ty $(, $($parameter:tt)+)?) => {
         // SAFETY: a `RawLock` does what is required (I1).
-        unsafe impl $(<$parameter: $bound>)? RawMutex for $lock {
+        unsafe impl $(<$($parameter)+>)? RawMutex for $lock {
             #[allow(clippy::declare_interior_mutable_const, reason = "what lock_api asks for")]
             const INIT: Self = Self::new();
             type GuardMarker = GuardSend;
@@ -40,9 +40,9 @@ macro_rules! raw_mutex {
 }
 
 macro_rules! raw_mutex_timed {
-    ($lock:ty $(, $parameter:ident: $bound:path)?) => {
+    ($lock:ty $(, $($parameter:tt)+)?) => {
         // SAFETY: a lock that gave up is not held (I1).
-        unsafe impl $(<$parameter: $bound>)? RawMutexTimed for $lock {
+        unsafe impl $(<$($parameter)+>)? RawMutexTimed for $lock {
             type Duration = Duration;
             type Instant = Instant;
 
@@ -57,6 +57,7 @@ macro_rules! raw_mutex_timed {
     };
 }
 
+raw_mutex!(Bounded<MOST>, const MOST: u32);
 raw_mutex!(Tas);
 raw_mutex!(Futex);
 raw_mutex!(Ttas<P>, P: Pause);

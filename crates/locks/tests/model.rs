@@ -214,6 +214,52 @@ fn mcs_park_can_be_tried() {
     holds(a_try::<Mcs<Park>>);
 }
 
+#[test]
+fn bounded_excludes_one_of_two() {
+    holds(two_threads::<Bounded<0>>);
+    holds(two_threads::<Bounded<1>>);
+}
+
+#[test]
+fn bounded_excludes_two_of_three() {
+    begins("three threads, bounded", three_threads::<Bounded<1>>);
+}
+
+#[test]
+fn bounded_can_be_tried() {
+    holds(a_try::<Bounded<1>>);
+}
+
+/// The head of the queue waits while one thread takes the lock again and again: at most `MOST` times before it.
+fn a_head_is_overtaken<const MOST: u32>() {
+    let guarded = Guarded::<Bounded<MOST>>::new();
+    guarded.lock.lock();
+    let theirs = Arc::clone(&guarded);
+    let waiter = spawn(move || theirs.add_locked());
+    while guarded.lock.overtakers().is_none() {
+        spin_loop();
+    }
+    let mut taken = 0;
+    // SAFETY: this thread took it above, and gives it back once.
+    unsafe { guarded.lock.unlock() };
+    for _ in 0..=MOST {
+        if guarded.lock.try_lock() {
+            taken += 1;
+            guarded.add();
+            // SAFETY: this thread took it above, and gives it back once.
+            unsafe { guarded.lock.unlock() };
+        }
+    }
+    let number = waiter.join().unwrap();
+    assert!(number <= MOST + 1, "{number} of {taken}");
+}
+
+#[test]
+fn a_head_is_overtaken_a_bounded_number_of_times() {
+    holds(a_head_is_overtaken::<0>);
+    holds(a_head_is_overtaken::<1>);
+}
+
 /// A thread that came while it was held gets it before one that comes later.
 fn in_order<L: RawLock + 'static>(has_waiters: fn(&L) -> bool) {
     let guarded = Guarded::<L>::new();

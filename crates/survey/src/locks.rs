@@ -95,6 +95,7 @@ pub fn list() -> Vec<(&'static str, String)> {
         fn visit<L: RawLock + 'static>(&mut self, name: &'static str, order: Order, waits: Waits) {
             let order = match order {
                 Order::Barging => "who comes first takes it",
+                Order::Bounded => "who comes first takes it, a bounded number of times",
                 Order::Arrival => "in order of arrival",
             };
             let waits = match waits {

@@ -1,0 +1,155 @@
+//! A mutex that the first to come takes, but a waiter is overtaken by a bounded number: eventual fairness, exactly.
+//!
+//! # Weak spot
+//! Two locks in one: a waiter queues, and the head of the queue waits for the word, so a contended acquisition costs
+//! more than [`Futex`](crate::Futex)'s. Once the bound is reached, the lock stands idle while the head wakes up.
+//!
+//! # State
+//! `word`: HELD; ASLEEP: the head may sleep on the word; HEAD: a head waits, and above it, how many threads have
+//! overtaken it. `queue`: the waiters, in order of arrival; its holder is the head.
+//!
+//! # Invariants
+//! I1: the thread that sets HELD holds the lock until HELD is cleared.
+//! I2: HEAD is set by the head, and cleared when the head takes the lock: so the count is of one head's overtakers.
+//! I3: a thread that finds HEAD takes the lock only by counting itself, and not if `MOST` are counted.
+//! I4: the head sleeps only while HELD and ASLEEP are set: so a holder that clears HELD and finds ASLEEP wakes it.
+//!
+//! # Edges
+//! bounded: `unlock` -> `take`. What the holder did.
+//!
+//! # Evidence
+//! tests/model.rs: with `MOST` 0 and 1, also that no more overtake; tests/mutants/bounded.toml.
+//! # Sources
+//! Dice and Kogan, "Fissile Locks", arXiv 2003.05025: a queue whose head competes with those that come.
+
+use crate::{Mcs, RawLock, SpinThenPark};
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_atomic::{AtomicU32, Named, Scope, futex_wait, futex_wake, spin_for_ns};
+
+const HELD: u32 = 1;
+const ASLEEP: u32 = 2;
+const HEAD: u32 = 4;
+const OVERTAKER: u32 = 8;
+
+/// How long the head looks before it sleeps.
+const LOOKS: u32 = 40;
+const LOOK_NS: u32 = 25;
+
+/// A mutex whose first waiter is overtaken by at most `MOST` threads. 24 bytes.
+#[derive(Debug)]
+pub struct Bounded<const MOST: u32 = 64> {
+    word: AtomicU32,
+    queue: Mcs<SpinThenPark>,
+}
+
+impl<const MOST: u32> Bounded<MOST> {
+    /// A lock that is free.
+    #[cfg(not(unc_model))]
+    pub const fn new() -> Bounded<MOST> {
+        Bounded { word: AtomicU32::new(0), queue: Mcs::new() }
+    }
+
+    /// How many threads have overtaken the head of the queue so far; none if no thread waits.
+    pub fn overtakers(&self) -> Option<u32> {
+        let word = self.word.load(Relaxed);
+        (word & HEAD != 0).then_some(word / OVERTAKER)
+    }
+
+    /// The word after a thread that is not the head has taken the lock; none if it may not.
+    fn taken(word: u32) -> Option<u32> {
+        match word {
+            _ if word & HELD != 0 => None,
+            _ if word & HEAD == 0 => Some(word | HELD),
+            _ if word / OVERTAKER < MOST => Some((word | HELD) + OVERTAKER), // I3
+            _ => None,
+        }
+    }
+
+    /// Replaces `word` by `next`, which has HELD.
+    #[cfg_attr(unc_model, track_caller)]
+    fn take(&self, word: u32, next: u32) -> bool {
+        // EDGE bounded (acquire): what the last holder did. I1
+        self.word.compare_exchange(word, next, Acquire, Relaxed).is_ok()
+    }
+
+    #[cold]
+    #[cfg_attr(unc_model, track_caller)]
+    fn wait(&self) {
+        self.queue.lock();
+        self.word.fetch_or(HEAD, Relaxed); // I2
+        loop {
+            let word = self.look();
+            if word & HELD == 0 {
+                // The head clears what was its own (I2).
+                if self.take(word, HELD) {
+                    break;
+                }
+                continue;
+            }
+            let asleep = word | ASLEEP;
+            if word == asleep || self.word.compare_exchange(word, asleep, Relaxed, Relaxed).is_ok()
+            {
+                futex_wait(&self.word, asleep, None, Scope::Private); // I4
+            }
+        }
+        // SAFETY: this thread took the queue's lock above (I1 of `mcs` keeps it until here).
+        unsafe { self.queue.unlock() };
+    }
+
+    /// The word, once it is free or the head has looked for long enough.
+    fn look(&self) -> u32 {
+        let looks = if cfg!(unc_model) { 0 } else { LOOKS };
+        for _ in 0..looks {
+            let word = self.word.load(Relaxed);
+            if word & HELD == 0 {
+                return word;
+            }
+            spin_for_ns(LOOK_NS);
+        }
+        self.word.load(Relaxed)
+    }
+}
+
+impl<const MOST: u32> Default for Bounded<MOST> {
+    fn default() -> Bounded<MOST> {
+        Bounded { word: AtomicU32::new(0).named("word"), queue: Mcs::default() }
+    }
+}
+
+// SAFETY: one thread at a time sets HELD (I1), and sees what the last holder did (edge bounded).
+unsafe impl<const MOST: u32> RawLock for Bounded<MOST> {
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    fn lock(&self) {
+        if !self.take(0, HELD) && !self.try_lock() {
+            self.wait();
+        }
+    }
+
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    fn try_lock(&self) -> bool {
+        let mut word = self.word.load(Relaxed);
+        while let Some(next) = Self::taken(word) {
+            if self.take(word, next) {
+                return true;
+            }
+            word = self.word.load(Relaxed);
+        }
+        false
+    }
+
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    unsafe fn unlock(&self) {
+        // EDGE bounded (release): what this holder did. ASLEEP goes with HELD: the head that it wakes sets it again.
+        let word = self.word.fetch_and(!(HELD | ASLEEP), Release);
+        if word & ASLEEP != 0 {
+            futex_wake(&self.word, 1, Scope::Private); // I4
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.word.load(Relaxed) & HELD != 0
+    }
+}
