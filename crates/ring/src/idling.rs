@@ -28,7 +28,7 @@ use crate::{Closed, PopError, PushError, broadcast, lanes, mpsc, spsc};
 use uncontended_wait::idle::Idle;
 
 macro_rules! producers {
-    ($($ring:ident)*) => { $(
+    ($($ring:ident($($mut:tt)?))*) => { $(
         impl<T, N: Notifier> $ring::Producer<T, N> {
             /// Like [`push`](Self::push), but tries until there is room, and lets `idle` pass the time between.
             ///
@@ -36,7 +36,7 @@ macro_rules! producers {
             /// No consumer is left. The error contains the value.
             #[inline]
             pub fn push_idling(
-                &mut self,
+                &$($mut)? self,
                 mut value: T,
                 idle: &mut impl Idle,
             ) -> Result<(), Closed<T>> {
@@ -78,5 +78,5 @@ macro_rules! consumers {
     )* };
 }
 
-producers!(spsc mpsc lanes group broadcast);
+producers!(spsc(mut) mpsc() lanes(mut) group(mut) broadcast(mut));
 consumers!(spsc() mpsc() lanes() group() broadcast(Clone));

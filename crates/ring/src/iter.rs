@@ -23,7 +23,8 @@ mod sealed {
 }
 use sealed::Waits;
 
-/// The values of a consumer, oldest first. It sleeps while there is none, and ends once there will never be another.
+/// The values of a consumer, in the order of its `pop`. It sleeps while there is none, and ends once there will never
+/// be another.
 pub struct Values<C>(C);
 
 impl<C: Waits> Iterator for Values<C> {
@@ -63,8 +64,8 @@ macro_rules! iterators {
             }
 
             impl<T $(: $bound)?, N: Sleeping $(+ $more)?> $ring::Consumer<T, N> {
-                /// The values, oldest first. The iterator sleeps while there is none, and ends once there will never be
-                /// another.
+                /// The values, in the order of `pop`. The iterator sleeps while there is none, and ends once there will
+                /// never be another.
                 pub fn iter(&mut self) -> Values<&mut Self> {
                     Values(self)
                 }

@@ -82,6 +82,8 @@ mod unwind;
 mod view;
 
 pub use error::{CapacityError, ClaimError, Closed, PopError, PushError};
+#[cfg(feature = "std")]
+pub use notifier::Joint;
 pub use notifier::Silent;
 pub use plain::Plain;
 pub use slots::MAX_CAPACITY;

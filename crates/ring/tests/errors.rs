@@ -19,7 +19,9 @@ fn job(value: u32) -> Job {
 /// Calls each way to push, and passes its error on.
 macro_rules! passes_errors_on {
     ($ring:expr) => {{
+        #[allow(unused_mut, reason = "mpsc needs none")]
         let (mut producer, consumer) = $ring;
+        #[allow(unused_mut, reason = "mpsc needs none")]
         let mut push = |way: u32| -> Result<(), Box<dyn Error + Send + Sync>> {
             match way {
                 0 => producer.push(job(way))?,

@@ -208,10 +208,29 @@ fn a_future_that_is_dropped_has_taken_nothing() {
     assert!(matches!(claimed, Poll::Ready(Err(ClaimError::Closed))));
 }
 
+/// One producer that threads and tasks share.
+#[test]
+fn a_shared_producer_pushes_from_tasks() {
+    let (producer, mut consumer) = mpsc::blocking(1).unwrap();
+    let producer = std::sync::Arc::new(producer);
+    let other = std::sync::Arc::clone(&producer);
+    let task = std::thread::spawn(move || {
+        block_on(async {
+            for value in [1, 2, 3] {
+                other.push_async(value).await.unwrap();
+            }
+        })
+    });
+    assert_eq!(std::array::from_fn(|_| consumer.pop_wait()), [Some(1), Some(2), Some(3)]);
+    task.join().unwrap();
+    drop(producer);
+    assert_eq!(consumer.pop_wait(), None);
+}
+
 #[test]
 fn a_producer_that_is_dropped_while_it_waits_passes_the_room_on() {
-    let (mut first, mut consumer) = mpsc::blocking(1).unwrap();
-    let mut second = first.clone();
+    let (first, mut consumer) = mpsc::blocking(1).unwrap();
+    let second = first.clone();
     first.push(1).unwrap();
     let mut waits = Box::pin(first.push_async(2));
     assert!(poll(waits.as_mut()).is_pending());

@@ -76,3 +76,23 @@ fn an_iterator_that_panics_while_it_fills_a_claim_publishes_nothing() {
     assert!(caught && consumer.pop().is_err());
     assert_eq!((producer.push_slice(&[7, 8, 9, 10]), consumer.pop()), (4, Ok(7)));
 }
+
+/// A value of a claim whose drop panics does not keep the others.
+#[test]
+fn what_a_claim_did_not_publish_is_dropped_past_a_panic() {
+    struct Counts<'c>(u32, &'c RefCell<Vec<u32>>);
+    impl Drop for Counts<'_> {
+        fn drop(&mut self) {
+            self.1.borrow_mut().push(self.0);
+            assert_ne!(self.0, 2, "the one that panics");
+        }
+    }
+    let dropped = RefCell::new(Vec::new());
+    let (mut producer, _consumer) = spsc::ring(8).unwrap();
+    let panics = std::panic::AssertUnwindSafe(|| {
+        let mut claim = producer.claim(5).unwrap();
+        (0..5).for_each(|number| claim.push(Counts(number, &dropped)).map_err(drop).unwrap());
+    });
+    assert!(catch_unwind(panics).is_err());
+    assert_eq!(*dropped.borrow(), [4, 3, 2, 1, 0]);
+}

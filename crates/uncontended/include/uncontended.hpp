@@ -9,6 +9,10 @@
 
 #pragma once
 
+#if __cplusplus < 201703L && (!defined(_MSVC_LANG) || _MSVC_LANG < 201703L)
+#error "uncontended.hpp needs C++17: compile with -std=c++17 or later"
+#endif
+
 #include <uncontended_lib.h>
 
 #include <chrono>
@@ -578,10 +582,11 @@ public:
 
     /* The number of events. The caller sees what happened before each. */
     std::uint64_t value() const noexcept { return unc_event_count_value(&count_); }
-    /* Counts events from the only thread that counts. */
-    void add(std::uint64_t events = 1) noexcept { unc_event_count_add(&count_, events); }
-    /* Counts events from any of several threads, and returns the number before them. */
-    std::uint64_t add_many(std::uint64_t events = 1) noexcept { return unc_event_count_add_many(&count_, events); }
+    /* Counts events, from any thread, and returns the number before them. */
+    std::uint64_t add(std::uint64_t events = 1) noexcept { return unc_event_count_add_many(&count_, events); }
+    /* The same, cheaper, if this is the only thread that ever counts here: the others' events would be lost. */
+    void add_alone(std::uint64_t events = 1) noexcept { unc_event_count_add(&count_, events); }
+    [[deprecated("use add")]] std::uint64_t add_many(std::uint64_t events = 1) noexcept { return add(events); }
     /* No more events are expected: all waits end. */
     void close() noexcept { unc_event_count_close(&count_); }
     bool is_closed() const noexcept { return unc_event_count_is_closed(&count_); }

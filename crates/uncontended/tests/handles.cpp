@@ -202,7 +202,7 @@ void events_and_conditions() {
         level.store(step, std::memory_order_release);
         count.add();
     }
-    REQUIRE(count.add_many(4) == 3 && count.value() == 7 && !count.is_closed());
+    REQUIRE(count.add(4) == 3 && count.value() == 7 && !count.is_closed());
     count.close();
     waiter.join();
     REQUIRE(count.is_closed() && unc_event_count_value(count.get()) == 7);

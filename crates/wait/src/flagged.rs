@@ -73,7 +73,7 @@ pub const LONGEST_SHARED_SLEEP: Duration = Duration::from_millis(100);
 pub(crate) struct Flagged<W: Width> {
     pub(crate) word: W::Atomic,
     mode: AtomicU32,
-    spin: AdaptiveSpin,
+    pub(crate) spin: AdaptiveSpin,
     #[cfg(all(unc_model, feature = "async"))]
     tasks: uncontended_atomic::Mutex<List>,
 }

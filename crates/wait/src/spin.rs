@@ -108,6 +108,33 @@ impl AdaptiveSpin {
         result
     }
 
+    /// For a task that found nothing and does not wait yet: looks again after one yield, if waits have ended soon of
+    /// late. Where its peer is a thread on the same CPU, that is what lets the peer run; without it, each value costs
+    /// two context switches.
+    #[cfg(feature = "async")]
+    #[cfg_attr(unc_model, track_caller)]
+    pub(crate) fn yield_once<R>(&self, ready: &mut impl FnMut() -> Option<R>) -> Option<R> {
+        let learned = Learned::from_word(self.learned.load(Relaxed));
+        if cfg!(any(unc_model, unc_pause)) || learned.halved == MOST_HALVED {
+            return None;
+        }
+        yield_now();
+        let found = ready();
+        self.learn(learned, learned.after(false, found.is_some()));
+        found
+    }
+
+    /// A task's wait is over that began at this time.
+    #[cfg(feature = "async")]
+    pub(crate) fn waited_since(&self, since_ns: u64) {
+        if cfg!(any(unc_model, unc_pause)) {
+            return;
+        }
+        let learned = Learned::from_word(self.learned.load(Relaxed));
+        let is_early = now_ns().saturating_sub(since_ns) < LONGEST.as_nanos() as u64;
+        self.learn(learned, learned.after(false, is_early));
+    }
+
     /// Stores only a change: publishers read this cache line.
     #[inline(always)]
     fn learn(&self, before: Learned, now: Learned) {

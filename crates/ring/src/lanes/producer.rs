@@ -33,7 +33,8 @@ impl<T, N: Notifier> Producer<T, N> {
         Producer { lane: free.lane(), free }
     }
 
-    /// Another producer, with a free lane; none if all lanes have one.
+    /// Another producer, with a free lane; none if all lanes have one. The first producer has one too: `n` lanes are
+    /// for it and `n - 1` others.
     pub fn try_clone(&self) -> Option<Producer<T, N>> {
         let lane = Some(self.free.lane()?);
         Some(Producer { lane, free: Arc::clone(&self.free) })

@@ -164,6 +164,7 @@ impl Sleeping for Sleepers {
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
 #[derive(Clone, Debug)]
+#[doc(alias("select", "Select"))]
 pub struct Joint(Arc<Sleepers>);
 
 impl Joint {

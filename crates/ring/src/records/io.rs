@@ -1,10 +1,10 @@
 //! Records as a stream of bytes: producers write ([`std::io::Write`]), and consumers read ([`Bytes`]).
 //!
 //! # Contract
-//! Each call of `write` makes one record, of as many bytes as the longest one has at most, and sleeps until there is
-//! room; wrap a producer in a [`BufWriter`](std::io::BufWriter) or [`LineWriter`](std::io::LineWriter) if calls are
-//! small. Records of several producers never mix, but those that one `write_all` makes of a longer text may have others
-//! in between. A reader sees the bytes of the records one after another, without their limits.
+//! Each call of `write`, and each `write!` and `writeln!`, makes one record, of as many bytes as the longest one has at
+//! most, and sleeps until there is room; wrap a producer in a [`BufWriter`](std::io::BufWriter) if calls are small.
+//! Records of several producers never mix, but those that are made of a longer text may have others in between. A
+//! reader sees the bytes of the records one after another, without their limits.
 //! # Invariants
 //! I1: the first `taken` bytes of the oldest record have been read; a record whose bytes all have is released before
 //!     the next is looked for.
@@ -60,6 +60,16 @@ macro_rules! streams {
                     self.push_wait(&bytes[..most]).map_err(broken)?;
                 }
                 Ok(most)
+            }
+
+            /// Piece by piece, as the formatter writes, each would be a record, and those of several producers mix.
+            fn write_fmt(&mut self, text: fmt::Arguments<'_>) -> io::Result<()> {
+                if let Some(text) = text.as_str() {
+                    return self.write_all(text.as_bytes());
+                }
+                let mut whole = String::new();
+                fmt::write(&mut whole, text).map_err(io::Error::other)?;
+                self.write_all(whole.as_bytes())
             }
 
             fn flush(&mut self) -> io::Result<()> {

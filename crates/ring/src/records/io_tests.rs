@@ -61,6 +61,30 @@ fn lines_of_many_producers_do_not_mix() {
     writers.into_iter().for_each(|writer| writer.join().unwrap());
 }
 
+/// The formatter writes a line in pieces; producers that write at once do not mix them.
+#[test]
+fn a_formatted_line_is_one_record() {
+    let (mut producer, mut consumer) = super::mpsc::blocking(256).unwrap();
+    let number = std::hint::black_box(7);
+    writeln!(producer, "a={number} b={number}").unwrap();
+    write!(producer, "constant").unwrap();
+    let mut next = || {
+        let record = consumer.read().unwrap();
+        let text = String::from_utf8(record.to_vec()).unwrap();
+        record.release();
+        text
+    };
+    assert_eq!([next(), next()], ["a=7 b=7\n", "constant"]);
+    struct Fails;
+    impl std::fmt::Display for Fails {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            Err(std::fmt::Error)
+        }
+    }
+    assert!(write!(producer, "a {Fails}").is_err());
+    assert!(consumer.read().is_err(), "nothing of it was written");
+}
+
 #[test]
 fn an_empty_write_is_no_record_and_an_empty_record_no_end() {
     let (mut producer, consumer) = spsc::blocking(64).unwrap();

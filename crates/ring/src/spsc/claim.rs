@@ -148,11 +148,26 @@ impl<'p, T, N: Notifier> Claim<'p, T, N> {
 impl<T, N: Notifier> Drop for Claim<'_, T, N> {
     #[inline(always)]
     fn drop(&mut self) {
-        while core::mem::needs_drop::<T>() && self.written() > 0 {
-            let last = self.written() - 1;
-            self.len -= 1;
+        if core::mem::needs_drop::<T>() && self.written() > 0 {
+            drop(Unpublished(self));
+        }
+    }
+}
+
+/// Drops the values of a claim that were not published: the others too, if the drop of one panics.
+struct Unpublished<'c, 'p, T, N: Notifier>(&'c mut Claim<'p, T, N>);
+
+impl<T, N: Notifier> Drop for Unpublished<'_, '_, T, N> {
+    fn drop(&mut self) {
+        let claim = &mut *self.0;
+        while claim.written() > 0 {
+            let others = Unpublished(claim);
+            let last = others.0.written() - 1;
+            others.0.len -= 1;
             // SAFETY: this slot holds a value that was never published (I5).
-            drop(unsafe { self.producer.take_back(last as u64) });
+            let value = unsafe { others.0.producer.take_back(last as u64) };
+            drop(value);
+            core::mem::forget(others);
         }
     }
 }

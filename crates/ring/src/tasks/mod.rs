@@ -95,7 +95,7 @@ macro_rules! consumers {
 }
 
 macro_rules! producers {
-    ($($ring:ident)*) => {
+    ($($ring:ident: |$side:ident: $Side:ty| $drain:expr;)*) => {
         $(
             impl<T, N: Sleeping> $ring::Producer<T, N> {
                 /// Like [`push_wait`](Self::push_wait), for a task. If the future is dropped before it is done, `value`
@@ -105,8 +105,9 @@ macro_rules! producers {
                 /// # Errors
                 /// All on the other side have gone. The error contains the value.
                 #[doc(alias = "send_async")]
-                pub async fn push_async(&mut self, value: T) -> Result<(), Closed<T>> {
-                    push(self, value).await
+                pub async fn push_async(self: $Side, value: T) -> Result<(), Closed<T>> {
+                    let $side = self;
+                    push($drain, value).await
                 }
 
                 /// A sink for values.
@@ -119,5 +120,24 @@ macro_rules! producers {
     };
 }
 
+// SAFETY: the sleepers lie in the ring, which the producer keeps, and this refers to it (I1).
+unsafe impl<T, N: Sleeping> Drain for &mpsc::Producer<T, N> {
+    type Item = T;
+
+    fn sleepers(&self) -> &Sleepers {
+        Drain::sleepers(*self)
+    }
+
+    fn put(&mut self, value: T) -> Result<(), PushError<T>> {
+        self.push(value)
+    }
+}
+
 consumers!(spsc() mpsc() lanes() group() broadcast(Clone));
-producers!(spsc mpsc lanes group broadcast);
+producers! {
+    spsc: |side: &mut Self| side;
+    mpsc: |side: &Self| &mut { side };
+    lanes: |side: &mut Self| side;
+    group: |side: &mut Self| side;
+    broadcast: |side: &mut Self| side;
+}

@@ -39,6 +39,7 @@ mod soon;
 pub(crate) use self::list::{Key, List};
 #[cfg(not(unc_model))]
 use self::soon::poll_again_soon;
+use crate::deadline::now_ns;
 #[cfg(not(unc_model))]
 use crate::flagged::MOST_IDS;
 use crate::flagged::{FlagRepair, Flagged, Publishers};
@@ -182,7 +183,10 @@ fn list_of<W: Width>(flagged: &Flagged<W>, _: Key) -> MutexGuard<'_, List> {
 /// A task with a ticket may live on without being polled. So it is woken as a bystander: in addition to a thread or a
 /// future that is there for the same condition, never instead of one.
 #[derive(Debug, Default)]
-pub struct Ticket(Option<(Key, u64)>);
+pub struct Ticket {
+    at: Option<(Key, u64)>,
+    since_ns: u64,
+}
 
 impl Ticket {
     /// Lists the task, or replaces its waker. It leaves the list of another word, where a ticket does not belong.
@@ -190,11 +194,14 @@ impl Ticket {
         let waker = waker.clone();
         let is_bystander = is_bystander || flagged.scope() == Scope::Shared;
         let (mut list, key) = flagged.tasks_for_one_more();
-        let known = self.0.filter(|known| known.0 == key);
+        let known = self.at.filter(|known| known.0 == key);
+        if known.is_none() {
+            self.since_ns = now_ns();
+        }
         let at = known.unwrap_or_else(|| (key, list.take_ticket()));
         let replaced = list.register(at, waker, is_bystander);
         drop(list);
-        let elsewhere = self.0.replace(at).filter(|old| old.0 != key);
+        let elsewhere = self.at.replace(at).filter(|old| old.0 != key);
         let left = elsewhere.map(|old| list_of(flagged, old.0).leave(old));
         drop((replaced, left));
     }
@@ -210,7 +217,15 @@ pub(crate) fn poll<W: Width, R>(
     is_bystander: bool,
 ) -> Poll<R> {
     if let Some(value) = ready() {
-        give_up(flagged, ticket);
+        if ticket.at.is_some() {
+            flagged.spin.waited_since(ticket.since_ns);
+            give_up(flagged, ticket);
+        }
+        return Poll::Ready(value);
+    }
+    if ticket.at.is_none()
+        && let Some(value) = flagged.spin.yield_once(&mut ready)
+    {
         return Poll::Ready(value);
     }
     // I1: first the list, then flag, order, check.
@@ -235,7 +250,7 @@ pub(crate) fn poll<W: Width, R>(
 
 /// Ends the task's wait, and passes a wakeup on that was for it (I2).
 pub(crate) fn give_up<W: Width>(flagged: &Flagged<W>, ticket: &mut Ticket) {
-    let Some(at) = ticket.0.take() else { return };
+    let Some(at) = ticket.at.take() else { return };
     let (waker, was_chosen) = list_of(flagged, at.0).leave(at);
     if was_chosen {
         flagged.wake_waiters(1);
