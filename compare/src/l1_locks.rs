@@ -24,11 +24,15 @@ pub fn main(flags: &[String]) -> Result<(), String> {
         .limit(Duration::from_secs(10))
         .baseline("std");
     for threads in [1, 2, 4, 8] {
-        bench = bench.case(if threads == 1 { "1 thread".into() } else { format!("{threads} threads") });
+        bench =
+            bench.case(if threads == 1 { "1 thread".into() } else { format!("{threads} threads") });
         bench = bench
             .subject("std", subject::<std::sync::Mutex<u64>>(threads))
             .subject("ours, futex", subject::<Mutex<u64, Futex>>(threads))
-            .subject("ours, ttas that yields after 16 hints", subject::<Mutex<u64, Ttas<HintThenYield>>>(threads))
+            .subject(
+                "ours, ttas that yields after 16 hints",
+                subject::<Mutex<u64, Ttas<HintThenYield>>>(threads),
+            )
             .subject("ours, ttas that yields", subject::<Mutex<u64, Ttas<Yield>>>(threads))
             .subject("ours, mcs that parks", subject::<Mutex<u64, Mcs<SpinThenPark>>>(threads))
             .subject("parking_lot", subject::<parking_lot::Mutex<u64>>(threads))
@@ -158,7 +162,8 @@ fn contended(block: &mut Block, lock: &impl Lock, threads: usize) {
 }
 
 fn acquire(lock: &impl Lock, end: u64, waits: &mut Vec<u64>) {
-    let mut own = [Apart(0_u64), Apart(0), Apart(0), Apart(0), Apart(0), Apart(0), Apart(0), Apart(0)];
+    let mut own =
+        [Apart(0_u64), Apart(0), Apart(0), Apart(0), Apart(0), Apart(0), Apart(0), Apart(0)];
     loop {
         let called = monotonic_ns();
         let acquired = lock.with(|value| {

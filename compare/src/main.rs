@@ -9,6 +9,7 @@ mod l1_locks;
 mod loom_outcomes;
 mod r10_one_way;
 mod r11_many_one_way;
+mod r12_tasks;
 mod r1_stream;
 mod r2_bursts;
 mod r3_ping_pong;
@@ -45,6 +46,7 @@ const QUESTIONS: &[Question] = &[
     ("r9_many_to_many", "how many items a second many producers hand to many consumers", r9_many_to_many::main),
     ("r10_one_way", "how long is an item under way when items come at a given rate", r10_one_way::main),
     ("r11_many_one_way", "how long is an item of one of many producers under way", r11_many_one_way::main),
+    ("r12_tasks", "what does an item cost between a thread and a task", r12_tasks::main),
     ("l1_locks", "what does a lock cost, free and wanted by several threads", l1_locks::main),
     ("robbins", "is the certified bound ever below the truth (for oracles/robbins.py)", robbins::main),
     ("evidence", "is any prior's evidence ever above its integral (for oracles/evidence.py)", evidence::main),

@@ -76,7 +76,8 @@ mod several;
 mod slots;
 pub mod spsc;
 #[cfg(feature = "async")]
-#[expect(unnameable_types, reason = "sealed")]
+#[cfg_attr(feature = "futures", expect(unnameable_types, reason = "sealed"))]
+#[cfg_attr(not(feature = "futures"), expect(unreachable_pub, reason = "streams and sinks name it"))]
 mod tasks;
 mod unwind;
 mod view;

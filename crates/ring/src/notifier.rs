@@ -12,12 +12,14 @@
 #[cfg(feature = "std")]
 mod sleeping;
 
+#[cfg(feature = "futures")]
+pub(crate) use sleeping::kept;
 #[cfg(feature = "std")]
 pub(crate) use sleeping::sleep;
+#[cfg(feature = "async")]
+pub(crate) use sleeping::wait;
 #[cfg(feature = "std")]
 pub use sleeping::{Joint, Sleeping};
-#[cfg(feature = "async")]
-pub(crate) use sleeping::{kept, wait};
 
 use core::ops::Deref;
 use uncontended_atomic::{AtomicU32, Named, Ordering::Relaxed};
