@@ -638,7 +638,9 @@ enum unc_status unc_ring_push(struct unc_producer *producer, uint64_t value, uin
 // `producer` is a producer's handle, and no other call uses it.
 enum unc_status unc_ring_try_push(struct unc_producer *producer, uint64_t value);
 
-// Pushes as many of the `count` values as there is room for, and returns their number. Never sleeps.
+// Pushes as many of the `count` values as there is room for, and returns their number. Never sleeps. 0 means full, or
+// that nothing will ever be pushed: the consumer has gone, or elements are not of 8 bytes. `unc_ring_try_push` says
+// which.
 //
 // # Safety
 // `producer` is a producer's handle, and no other call uses it; `values` points to `count` values.
@@ -664,7 +666,8 @@ enum unc_status unc_ring_pop(struct unc_consumer *consumer, uint64_t *value, uin
 // `consumer` is a consumer's handle, and no other call uses it; `value` points to memory for a value.
 enum unc_status unc_ring_try_pop(struct unc_consumer *consumer, uint64_t *value);
 
-// Pops as many values as there are, at most `count`, and returns their number. Never sleeps.
+// Pops as many values as there are, at most `count`, and returns their number. Never sleeps. 0 means empty, or that
+// there will never be a value: `unc_ring_try_pop` says which.
 //
 // # Safety
 // `consumer` is a consumer's handle, and no other call uses it; `values` points to memory for `count` values.

@@ -114,7 +114,9 @@ impl Sleeping for Sleepers {
 /// - Rings in memory that several processes map (`spsc::shared`, `records::shared`): a joint lies in the memory of one
 ///   process, where a producer in another one cannot reach it. Let a thread of its own wait for such a ring and push
 ///   into one that can join.
-/// - Rings of which the sides poll (`ring`): they notify nothing.
+/// - Rings of which the sides poll (`ring`): they notify nothing. Rings made by `blocking`: they notify their own side.
+///   **Nothing tells a closure that looks at such a ring that it will not be woken**, so name the type
+///   (`spsc::Consumer<T, Joint>`) where the ring is handed to it.
 /// - Event counts: they wake their own waiters. A thread that increments one calls [`wake`](Sleepers::wake) on the
 ///   joint as well, and the closure compares [`value`](uncontended_wait::EventCount::value) with the last that it saw.
 /// - File descriptors.

@@ -125,7 +125,9 @@ pub unsafe extern "C" fn unc_ring_try_push(producer: *mut Producer, value: u64) 
     ended(producer.ring.push(MaybeUninit::new(value)))
 }
 
-/// Pushes as many of the `count` values as there is room for, and returns their number. Never sleeps.
+/// Pushes as many of the `count` values as there is room for, and returns their number. Never sleeps. 0 means full, or
+/// that nothing will ever be pushed: the consumer has gone, or elements are not of 8 bytes. `unc_ring_try_push` says
+/// which.
 ///
 /// # Safety
 /// `producer` is a producer's handle, and no other call uses it; `values` points to `count` values.
@@ -194,7 +196,8 @@ pub unsafe extern "C" fn unc_ring_try_pop(consumer: *mut Consumer, value: *mut u
     ended(popped.map(|popped| unsafe { value.cast::<Word>().write(popped) }))
 }
 
-/// Pops as many values as there are, at most `count`, and returns their number. Never sleeps.
+/// Pops as many values as there are, at most `count`, and returns their number. Never sleeps. 0 means empty, or that
+/// there will never be a value: `unc_ring_try_pop` says which.
 ///
 /// # Safety
 /// `consumer` is a consumer's handle, and no other call uses it; `values` points to memory for `count` values.
