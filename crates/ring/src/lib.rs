@@ -35,7 +35,7 @@
 //! Without the feature `std`, on targets with `alloc` alone, there are the sides that poll, of all rings but `lanes`.
 //!
 //! Rings never sleep. After each change that a side may wait for, they call a [`notifier`]: [`Silent`] for sides that
-//! poll, [`Sleepers`] for sides that sleep, [`Joint`](notifier::Joint) for one that waits for several rings.
+//! poll, [`Sleepers`] for sides that sleep, [`Joint`] for one that waits for several rings.
 //!
 //! # State
 //! Shared by all rings: `position` (a place in the stream, and whether its writer has gone), `slots` (the array),
