@@ -8,6 +8,30 @@ use std::time::Duration;
 use uncontended_bench::{Bench, Block, Options, Place};
 use uncontended_ring::{mpsc, spsc};
 
+/// A task that adds up what comes, until no more does.
+macro_rules! summed {
+    ($found:ident, $next:expr) => {
+        async move {
+            let mut sum = 0;
+            while let $found(item) = $next {
+                sum += item;
+            }
+            sum
+        }
+    };
+}
+
+/// A task that sends the numbers up to `n`.
+macro_rules! all_sent {
+    ($n:ident, $item:ident, $send:expr) => {
+        async move {
+            for $item in 1..=$n {
+                $send.await.expect("the thread takes all");
+            }
+        }
+    };
+}
+
 pub fn main(flags: &[String]) -> Result<(), String> {
     let options = Options::parse(flags.iter().cloned())?;
     let mut bench = Bench::new("r12_tasks", "what an item costs between a thread and a task")
@@ -22,100 +46,54 @@ pub fn main(flags: &[String]) -> Result<(), String> {
             .subject("tokio", move |block| {
                 let (sender, mut receiver) = tokio::sync::mpsc::channel::<u64>(capacity);
                 let send = move |item| sender.blocking_send(item).expect("the task takes all");
-                to_task(block, send, async move {
-                    let mut sum = 0;
-                    while let Some(item) = receiver.recv().await {
-                        sum += item;
-                    }
-                    sum
-                });
+                to_task(block, send, summed!(Some, receiver.recv().await));
             })
             .subject("ours, spsc", move |block| {
                 let (mut producer, mut consumer) =
                     spsc::blocking::<u64>(capacity).expect("a capacity");
                 let send = move |item| producer.push_wait(item).expect("the task takes all");
-                to_task(block, send, async move {
-                    let mut sum = 0;
-                    while let Some(item) = consumer.pop_async().await {
-                        sum += item;
-                    }
-                    sum
-                });
+                to_task(block, send, summed!(Some, consumer.pop_async().await));
             })
             .subject("ours, mpsc", move |block| {
                 let (producer, mut consumer) = mpsc::blocking::<u64>(capacity).expect("a capacity");
                 let send = move |item| producer.push_wait(item).expect("the task takes all");
-                to_task(block, send, async move {
-                    let mut sum = 0;
-                    while let Some(item) = consumer.pop_async().await {
-                        sum += item;
-                    }
-                    sum
-                });
+                to_task(block, send, summed!(Some, consumer.pop_async().await));
             })
             .subject("async-channel", move |block| {
                 let (sender, receiver) = async_channel::bounded::<u64>(capacity);
                 let send = move |item| sender.send_blocking(item).expect("the task takes all");
-                to_task(block, send, async move {
-                    let mut sum = 0;
-                    while let Ok(item) = receiver.recv().await {
-                        sum += item;
-                    }
-                    sum
-                });
+                to_task(block, send, summed!(Ok, receiver.recv().await));
             })
             .subject("flume", move |block| {
                 let (sender, receiver) = flume::bounded::<u64>(capacity);
                 let send = move |item| sender.send(item).expect("the task takes all");
-                to_task(block, send, async move {
-                    let mut sum = 0;
-                    while let Ok(item) = receiver.recv_async().await {
-                        sum += item;
-                    }
-                    sum
-                });
+                to_task(block, send, summed!(Ok, receiver.recv_async().await));
             });
         bench = bench
             .case(format!("task to thread, {capacity}"))
             .subject("tokio", move |block| {
                 let (sender, mut receiver) = tokio::sync::mpsc::channel::<u64>(capacity);
                 let n = block.operations();
-                let task = async move {
-                    for item in 1..=n {
-                        sender.send(item).await.expect("the thread takes all");
-                    }
-                };
+                let task = all_sent!(n, item, sender.send(item));
                 from_task(block, task, move || receiver.blocking_recv());
             })
             .subject("ours, spsc", move |block| {
                 let (mut producer, mut consumer) =
                     spsc::blocking::<u64>(capacity).expect("a capacity");
                 let n = block.operations();
-                let task = async move {
-                    for item in 1..=n {
-                        producer.push_async(item).await.expect("the thread takes all");
-                    }
-                };
+                let task = all_sent!(n, item, producer.push_async(item));
                 from_task(block, task, move || consumer.pop_wait());
             })
             .subject("async-channel", move |block| {
                 let (sender, receiver) = async_channel::bounded::<u64>(capacity);
                 let n = block.operations();
-                let task = async move {
-                    for item in 1..=n {
-                        sender.send(item).await.expect("the thread takes all");
-                    }
-                };
+                let task = all_sent!(n, item, sender.send(item));
                 from_task(block, task, move || receiver.recv_blocking().ok());
             })
             .subject("flume", move |block| {
                 let (sender, receiver) = flume::bounded::<u64>(capacity);
                 let n = block.operations();
-                let task = async move {
-                    for item in 1..=n {
-                        sender.send_async(item).await.expect("the thread takes all");
-                    }
-                };
+                let task = all_sent!(n, item, sender.send_async(item));
                 from_task(block, task, move || receiver.recv().ok());
             });
     }

@@ -22,18 +22,15 @@
 //! # Sources
 //! Dice and Kogan, "Fissile Locks", arXiv 2003.05025: a queue whose head competes with those that come.
 
+use crate::pause::look;
 use crate::{Mcs, RawLock, SpinThenPark};
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{AtomicU32, Named, Scope, futex_wait, futex_wake, spin_for_ns};
+use uncontended_atomic::{AtomicU32, Named, Scope, futex_wait, futex_wake};
 
 const HELD: u32 = 1;
 const ASLEEP: u32 = 2;
 const HEAD: u32 = 4;
 const OVERTAKER: u32 = 8;
-
-/// How long the head looks before it sleeps.
-const LOOKS: u32 = 40;
-const LOOK_NS: u32 = 25;
 
 /// A mutex whose first waiter is overtaken by at most `MOST` threads. 24 bytes.
 #[derive(Debug)]
@@ -78,7 +75,7 @@ impl<const MOST: u32> Bounded<MOST> {
         self.queue.lock();
         self.word.fetch_or(HEAD, Relaxed); // I2
         loop {
-            let word = self.look();
+            let word = look(&self.word, |word| word & HELD == 0);
             if word & HELD == 0 {
                 // The head clears what was its own (I2).
                 if self.take(word, HELD) {
@@ -94,19 +91,6 @@ impl<const MOST: u32> Bounded<MOST> {
         }
         // SAFETY: this thread took the queue's lock above (I1 of `mcs` keeps it until here).
         unsafe { self.queue.unlock() };
-    }
-
-    /// The word, once it is free or the head has looked for long enough.
-    fn look(&self) -> u32 {
-        let looks = if cfg!(unc_model) { 0 } else { LOOKS };
-        for _ in 0..looks {
-            let word = self.word.load(Relaxed);
-            if word & HELD == 0 {
-                return word;
-            }
-            spin_for_ns(LOOK_NS);
-        }
-        self.word.load(Relaxed)
     }
 }
 

@@ -20,17 +20,14 @@
 //! # Sources
 //! Drepper, "Futexes are tricky" (mutex 2); futex(2).
 
+use crate::pause::look;
 use crate::{Deadline, RawLock, Timed, TimedOut};
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{AtomicU32, Named, Scope, futex_wait, futex_wake, spin_for_ns};
+use uncontended_atomic::{AtomicU32, Named, Scope, futex_wait, futex_wake};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
 const WAITED: u32 = 2;
-
-/// How long a waiter looks before it sleeps, as long as no other one sleeps: a fraction of what a sleep costs.
-const LOOKS: u32 = 40;
-const LOOK_NS: u32 = 25;
 
 /// A mutex that spins for about a microsecond, then sleeps. Four bytes. The default.
 #[derive(Debug)]
@@ -43,17 +40,9 @@ impl Futex {
         Futex(AtomicU32::new(FREE))
     }
 
-    /// Looks for a while, until the lock is free or another thread sleeps. Returns what it saw last.
+    /// Looks for a while, until the lock is free or another thread sleeps.
     fn spin(&self) -> u32 {
-        let looks = if cfg!(unc_model) { 0 } else { LOOKS };
-        for _ in 0..looks {
-            let word = self.0.load(Relaxed);
-            if word != HELD {
-                return word;
-            }
-            spin_for_ns(LOOK_NS);
-        }
-        self.0.load(Relaxed)
+        look(&self.0, |word| word != HELD)
     }
 
     #[cold]

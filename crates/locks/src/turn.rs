@@ -13,6 +13,7 @@
 //!     out of it; the handle itself outlives the turn.
 //! I2: a turn is GRANTED once, by `grant`; until then its waiter waits, and the turn is there.
 
+use crate::pause::HINT_NS;
 use std::fmt;
 use std::time::Duration;
 use uncontended_atomic::Ordering::{AcqRel, Acquire, Release};
@@ -23,8 +24,6 @@ const WAITING: u32 = 0;
 const GRANTED: u32 = 1;
 const PARKED: u32 = 2;
 
-/// Between two looks at one's own word, which only the granting thread writes.
-const LOOK_NS: u32 = 25;
 /// How long a waiter spins before it parks: about what a sleep and a wakeup cost in a virtual machine.
 const SPIN: Duration = Duration::from_micros(10);
 
@@ -81,7 +80,7 @@ macro_rules! looks {
 looks!(Spin, |word| {
     // EDGE turn (acquire): what the granting thread did.
     while word.load(Acquire) != GRANTED {
-        spin_for_ns(LOOK_NS);
+        spin_for_ns(HINT_NS);
     }
 });
 
@@ -108,7 +107,7 @@ fn spin(word: &AtomicU32, time: Duration) -> bool {
             if word.load(Acquire) == GRANTED {
                 return true;
             }
-            spin_for_ns(LOOK_NS);
+            spin_for_ns(HINT_NS);
         }
         if end.has_passed() {
             return false;

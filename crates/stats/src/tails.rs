@@ -25,7 +25,7 @@
 //! only the candidate is slow is at least the excess, and [`Chain::log_evidence`] refutes every two-state chain of such
 //! pairs with that share or a larger one.
 //! # Evidence
-//! tests/truth_tails.rs.
+//! tests/truth_tails.rs; bursts: tests/truth_tail_bursts.rs.
 //! # Sources
 //! McNemar 1947, made sequential by Robbins' mixture; Waudby-Smith and Ramdas, arXiv 2010.09686 (betting); Berger 1982
 //! (intersection-union).

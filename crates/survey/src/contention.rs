@@ -7,7 +7,7 @@ use crate::{Class, Plan, Topic};
 use std::hint::black_box;
 use uncontended_atomic::Ordering::{Relaxed, SeqCst};
 use uncontended_atomic::{AtomicU64, CachePadded, fence};
-use uncontended_bench::{Bench, Block, Cpu, Options, Place};
+use uncontended_bench::{Bench, Block, Cpu, Place};
 use uncontended_locks::Mutex;
 use uncontended_ring::lanes;
 
@@ -68,13 +68,7 @@ pub(crate) fn measure(plan: &Plan) -> Topic {
             bench = bench.subject_at(place, &label, move |block| way.run(block, threads));
         }
     }
-    let options = Options {
-        seconds: plan.budget.as_secs_f64(),
-        quiet: plan.quiet,
-        seed: plan.seed,
-        ..Options::default()
-    };
-    let report = bench.until(plan.is_over).run(&options);
+    let report = bench.until(plan.is_over).run(&plan.options());
     let known = |label: &str| rows.iter().find(|(own, ..)| label.starts_with(own.as_str()));
     let mut topic = Topic::of(("contention", QUESTION), &report, |_, label| {
         (known(label).map_or(1, |(_, _, threads)| *threads), Class::Other)

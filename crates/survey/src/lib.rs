@@ -27,6 +27,7 @@ pub use topic::{HandOff, Row, Topic};
 
 use serde::Serialize;
 use std::time::Duration;
+use uncontended_bench::Options;
 
 /// The schema of the JSON.
 pub const SCHEMA: &str = "uncontended.survey/1";
@@ -48,6 +49,18 @@ pub struct Plan {
     pub threads: Option<usize>,
     /// Whether to end, asked between blocks: the topics that were measured are kept.
     pub is_over: fn() -> bool,
+}
+
+impl Plan {
+    /// The options of a benchmark that has the whole budget.
+    fn options(&self) -> Options {
+        Options {
+            seconds: self.budget.as_secs_f64(),
+            quiet: self.quiet,
+            seed: self.seed,
+            ..Options::default()
+        }
+    }
 }
 
 impl Default for Plan {

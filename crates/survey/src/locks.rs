@@ -9,7 +9,7 @@ use crate::{Class, Plan, Topic};
 use std::sync::OnceLock;
 use std::time::Duration;
 use uncontended_atomic::CachePadded;
-use uncontended_bench::{Bench, Block, Options, Place};
+use uncontended_bench::{Bench, Block, Place};
 use uncontended_locks::{Mutex, Order, RawLock, Visit, Waits, each};
 use uncontended_sys::clock::monotonic_ns;
 
@@ -147,13 +147,7 @@ pub(crate) fn measure(plan: &Plan) -> Topic {
     }
     not_measured.append(&mut rows.left_out);
     let bench = rows.bench.take().expect("it is put back after each row");
-    let options = Options {
-        seconds: plan.budget.as_secs_f64(),
-        quiet: plan.quiet,
-        seed: plan.seed,
-        ..Options::default()
-    };
-    let report = bench.until(plan.is_over).run(&options);
+    let report = bench.until(plan.is_over).run(&plan.options());
     let crew_of = |case: &str, _: &str| {
         let crew = crews.iter().find(|crew| crew.name() == case).copied();
         crew.map_or((1, Class::Other), |crew| (crew.threads, crew.class))

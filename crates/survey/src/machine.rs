@@ -7,6 +7,7 @@ use uncontended_bench::Cpu;
 use uncontended_figures::text::several;
 use uncontended_figures::{bytes, duration_f, given_percent};
 use uncontended_sys::clock::monotonic_ns;
+use uncontended_sys::host::Host;
 
 pub(crate) const QUESTION: &str = "what is this machine, and what does it put in doubt";
 
@@ -73,27 +74,22 @@ impl Machine {
         let distinct = |key: &dyn Fn(&Cpu) -> (usize, usize)| {
             cpus.iter().map(key).collect::<std::collections::BTreeSet<_>>().len()
         };
-        let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
-        let line = |field: &str| {
-            let line = cpuinfo.lines().find(|line| line.starts_with(field))?;
-            Some(line.split_once(':')?.1.trim().to_owned())
-        };
+        let Host { processor, kernel, governor, load, .. } = Host::here();
         let (clock_ns, clock_step_ns) = clock();
         Machine {
-            processor: line("model name"),
+            processor,
             cpus: cpus.len(),
             cores: distinct(&|cpu| (cpu.package, cpu.core)),
             packages: distinct(&|cpu| (cpu.package, 0)),
             nodes: numbered("/sys/devices/system/node", "node").max(1),
             caches: caches(cpus.first().map_or(0, |cpu| cpu.number)),
-            kernel: read("/proc/sys/kernel/osrelease"),
-            is_virtual: line("flags")
-                .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+            kernel,
+            is_virtual: is_virtual(),
             clock: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             clock_ns,
             clock_step_ns,
-            governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-            load: read("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse().ok()),
+            governor,
+            load,
             stolen: stolen(),
             quota: quota(),
             real_time_share: real_time_share(),
@@ -210,6 +206,13 @@ impl Machine {
         }
         lines
     }
+}
+
+/// Whether the processor says that it is a hypervisor's.
+fn is_virtual() -> bool {
+    let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
+    let mut flags = cpuinfo.lines().filter(|line| line.starts_with("flags"));
+    flags.next().is_some_and(|line| line.split_whitespace().any(|flag| flag == "hypervisor"))
 }
 
 /// The topic: facts, as the machine's part of the report, and doubts.
