@@ -68,8 +68,10 @@ fn a_program_announces_its_spans() {
 
 #[test]
 fn a_long_wait_before_a_short_one_is_on_the_path() {
-    let report = check_with("path", &["told"], 0);
-    assert_eq!(report["ranked_by"], "gain");
+    for mode in ["told", "told-late"] {
+        let report = check_with("path", &[mode], 0);
+        assert_eq!(report["ranked_by"], "gain", "{mode}");
+    }
 }
 
 /// It is long work, which other code's waiting ranks before.

@@ -168,17 +168,24 @@ impl Path {
 const TOLD: u64 = 20;
 
 impl History {
-    /// The end of the run in a thread, before it waited for threads that it had told to end, as by a flag: what these
-    /// did last says nothing of the run's length. They may also have ended by themselves at about that time.
+    /// The end of the run in a thread, before the first end of a thread that it had told to end, as by a flag: what
+    /// these did last says nothing of the run's length. They may also have ended by themselves at about that time.
     pub(crate) fn before_told(&self, (thread, until): (usize, u64)) -> (usize, u64) {
-        let waits = self.threads.get(thread).map_or(&[][..], |of| &of.waits);
+        let Some(of) = self.threads.get(thread) else { return (thread, until) };
         let from = until - until.saturating_sub(self.from) / TOLD;
         let has_own_pace = |(by, at): (usize, u64)| !self.keeps_pace(by, at);
         let is_told = |wait: &&Wait| {
             wait.lock.is_none() && wait.by.is_some_and(has_own_pace) && wait.began >= from
         };
-        let told = waits.iter().rev().take_while(is_told).last();
-        (thread, told.map_or(until, |first| first.began.min(until)))
+        let waited = of.waits.iter().rev().take_while(is_told).count();
+        let (before, told) = of.waits.split_at(of.waits.len() - waited);
+        // Those that ended while this one ran: before that, it waited for what sets the length.
+        let awake = before.last().map_or(of.start, |wait| wait.ended).max(from);
+        let ended =
+            of.joined.iter().filter(|&&(_, by, end)| awake < end && has_own_pace((by, end)));
+        let ends = ended.map(|&(_, _, end)| end - 1);
+        let first = told.first().map(|wait| wait.began).into_iter().chain(ends).min();
+        (thread, first.map_or(until, |first| first.min(until)))
     }
 
     /// Whether a thread that ended at `end` had waited for what others did, in the later half of its life: it ended

@@ -550,6 +550,22 @@ fn a_thread_that_ended_before_the_last_joins_still_sets_the_length() {
     assert_eq!(gain(&history, &[], last, &Of::Code(0)), 18);
 }
 
+/// The main thread joins a worker, tells another one to end, and joins that once it has ended.
+#[test]
+fn a_thread_told_to_end_that_has_ended_when_joined_does_not_set_the_length() {
+    let worker = Thread { creator: Some(0), holds: vec![(0, 10, 90)], ..Thread::default() };
+    let told = Thread { creator: Some(0), ..Thread::default() };
+    let main =
+        Thread { waits: vec![join(0, 97, 1)], joined: vec![(99, 2, 98)], ..Thread::default() };
+    let mut history = History { from: 0, threads: vec![main, worker, told] };
+    let last = history.before_told((0, 100));
+    assert_eq!(last, (0, 97));
+    assert_eq!(gain(&history, &[], last, &Of::Code(0)), 80);
+    history.threads[0].joined[0].2 = 96;
+    assert_eq!(history.before_told((0, 100)), (0, 100), "it ended before it could be told to");
+    assert_eq!(gain(&history, &[], (0, 100), &Of::Code(0)), 3);
+}
+
 /// Each of two threads is said to have ended the other one's wait while it waited itself: a contradiction.
 #[test]
 fn threads_that_wait_for_each_other_go_on_as_in_the_record() {
