@@ -74,7 +74,7 @@ pub use self::{
     padded::CachePadded,
 };
 #[cfg(not(unc_model))]
-pub use alloc::sync::Arc;
+pub use alloc::{boxed::Box, sync::Arc};
 #[cfg(unc_model)]
 pub use core::cell::Cell as Own;
 #[cfg(not(unc_model))]
@@ -87,7 +87,7 @@ pub use std::{
 #[cfg(unc_model)]
 pub use uncontended_model::real::{
     Arc, AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
-    AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Condvar, JoinHandle, Mutex, MutexGuard, Named,
-    Ordering, Thread, UnsafeCell, compiler_fence, current, fence, heavy_fence, light_fence, park,
-    spawn, spin_loop, yield_now,
+    AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Box, Condvar, JoinHandle, Mutex, MutexGuard,
+    Named, Ordering, Thread, UnsafeCell, choose, compiler_fence, current, fence, heavy_fence,
+    light_fence, park, spawn, spin_loop, yield_now,
 };

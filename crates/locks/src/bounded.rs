@@ -75,7 +75,7 @@ impl<const MOST: u32> Bounded<MOST> {
         self.queue.lock();
         self.word.fetch_or(HEAD, Relaxed); // I2
         loop {
-            let word = look(&self.word, |word| word & HELD == 0);
+            let word = look(|| self.word.load(Relaxed), |word| word & HELD == 0);
             if word & HELD == 0 {
                 // The head clears what was its own (I2).
                 if self.take(word, HELD) {

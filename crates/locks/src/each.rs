@@ -1,8 +1,8 @@
 //! All locks by name: the one list that measurements and tests go through.
 
 use crate::{
-    Backoff, Bounded, Futex, Hint, HintThenYield, Mcs, Park, RawLock, Spin, SpinThenPark,
-    SpinThenYield, Tas, Ticket, Ttas, Yield,
+    Backoff, Bounded, Clh, Futex, Hint, HintThenYield, Mcs, Park, PreemptionAware, Published,
+    RawLock, Reciprocating, Spin, SpinThenPark, SpinThenYield, Tas, Ticket, Ttas, WordQueue, Yield,
 };
 
 /// Which thread is next.
@@ -14,6 +14,8 @@ pub enum Order {
     Bounded,
     /// In order of arrival.
     Arrival,
+    /// In order of arrival, of those that have a CPU.
+    ArrivalOfRunning,
 }
 
 /// How waiters wait.
@@ -43,9 +45,16 @@ pub fn each(visit: &mut impl Visit) {
     visit.visit::<Ttas<HintThenYield>>("ttas-yield", Barging, Yields);
     visit.visit::<Ttas<Yield>>("ttas-yields", Barging, Yields);
     visit.visit::<Futex>("futex", Barging, Parks);
+    visit.visit::<PreemptionAware>("preemption-aware", Barging, Parks);
+    visit.visit::<WordQueue<Park>>("word-queue", Barging, Parks);
     visit.visit::<Bounded>("bounded", Order::Bounded, Parks);
+    visit.visit::<Reciprocating<Spin>>("reciprocating", Order::Bounded, Spins);
+    visit.visit::<Reciprocating<SpinThenPark>>("reciprocating-park", Order::Bounded, Parks);
     visit.visit::<Ticket<Hint>>("ticket", Arrival, Spins);
     visit.visit::<Ticket<HintThenYield>>("ticket-yield", Arrival, Yields);
+    visit.visit::<Clh<Hint>>("clh", Arrival, Spins);
+    visit.visit::<Clh<HintThenYield>>("clh-yield", Arrival, Yields);
+    visit.visit::<Published>("published", Order::ArrivalOfRunning, Yields);
     visit.visit::<Mcs<Spin>>("mcs", Arrival, Spins);
     visit.visit::<Mcs<SpinThenYield>>("mcs-yield", Arrival, Yields);
     visit.visit::<Mcs<Park>>("mcs-parks", Arrival, Parks);

@@ -42,7 +42,7 @@ impl Futex {
 
     /// Looks for a while, until the lock is free or another thread sleeps.
     fn spin(&self) -> u32 {
-        look(&self.0, |word| word != HELD)
+        look(|| self.0.load(Relaxed), |word| word != HELD)
     }
 
     #[cold]

@@ -4,15 +4,15 @@
 //! A [`Mutex<T, L>`](Mutex) gives one thread at a time access to a `T`; the lock `L` decides which is next, and how the
 //! others wait. The types are the matrix of the two:
 //!
-//! | | the first to come takes it | in order of arrival |
-//! |---|---|---|
-//! | spins | [`Tas`], [`Ttas<Hint>`](Ttas), [`Ttas<Backoff>`](Backoff) | [`Ticket`], [`Mcs<Spin>`](Spin) |
-//! | yields | [`Ttas<HintThenYield>`](HintThenYield), [`Ttas<Yield>`](Yield) | [`Mcs<SpinThenYield>`](SpinThenYield) |
-//! | parks | [`Futex`] | [`Mcs<Park>`](Park) |
-//! | spins, then parks | [`Futex`] | [`Mcs<SpinThenPark>`](SpinThenPark) |
+//! | | the first to come takes it | overtaken a bounded number of times | in order of arrival |
+//! |---|---|---|---|
+//! | spins | [`Tas`], [`Ttas`], [`Ttas<Backoff>`](Backoff) | [`Reciprocating`] | [`Ticket`], [`Clh`], [`Mcs`] |
+//! | yields | [`Ttas<HintThenYield>`](HintThenYield) | `Reciprocating<SpinThenYield>` | `Mcs<SpinThenYield>` |
+//! | parks | [`WordQueue`] | `Reciprocating<Park>` | [`Mcs<Park>`](Park) |
+//! | spins, then parks | [`Futex`] | [`Bounded`], `Reciprocating<SpinThenPark>` | [`Mcs<SpinThenPark>`](SpinThenPark) |
 //!
-//! Between the two columns is [`Bounded`]: the first to come takes it, but a waiter is overtaken a bounded number of
-//! times.
+//! Two look at what the scheduler does: [`PreemptionAware`] sleeps once its holder was seen to have lost its CPU, and
+//! [`Published`] passes over waiters that have lost theirs.
 //!
 //! If in doubt, take [`Futex`], the default. A lock in order of arrival waits for a thread that is next and has lost
 //! its CPU; a lock that spins takes the CPU from the thread that holds it. With more threads than CPUs only those that
@@ -40,6 +40,7 @@
 //! tests/stress.rs: holders that lose their CPU.
 
 mod bounded;
+mod clh;
 mod condvar;
 mod each;
 mod futex;
@@ -48,23 +49,32 @@ mod lock_api;
 mod mcs;
 mod mutex;
 mod pause;
+mod preemption_aware;
+mod published;
+mod reciprocating;
 mod tas;
 mod ticket;
 mod ttas;
 mod turn;
+mod word_queue;
 
 pub use bounded::Bounded;
+pub use clh::Clh;
 pub use condvar::Condvar;
 pub use each::{Order, Visit, Waits, each};
 pub use futex::Futex;
 pub use mcs::Mcs;
 pub use mutex::{Guard, Mutex};
 pub use pause::{Backoff, Hint, HintThenYield, Pause, Yield};
+pub use preemption_aware::PreemptionAware;
+pub use published::Published;
+pub use reciprocating::Reciprocating;
 pub use tas::Tas;
 pub use ticket::Ticket;
 pub use ttas::Ttas;
 pub use turn::{Park, Spin, SpinThenPark, SpinThenYield, Turn};
 pub use uncontended_wait::{Deadline, TimedOut};
+pub use word_queue::WordQueue;
 
 /// A lock without data.
 ///
@@ -88,8 +98,8 @@ pub unsafe trait RawLock: Default + Send + Sync {
     fn is_locked(&self) -> bool;
 }
 
-/// A lock whose waiters can give up. Those in order of arrival cannot: their place in the queue would have to be taken
-/// out of it.
+/// A lock whose waiters can give up. Most in order of arrival cannot: their place in the queue would have to be taken
+/// out of it. [`Published`] passes over the places of those that left.
 pub trait Timed: RawLock {
     /// Waits until the lock is free, and takes it, or gives up at `deadline`, never earlier. If the deadline has
     /// passed, it tries once.

@@ -3,7 +3,10 @@
 //! # Invariants
 //! I1: `lock_api` requires of a raw mutex what [`RawLock`] promises, and promises to unlock what it has locked.
 
-use crate::{Bounded, Deadline, Futex, Mcs, Pause, RawLock, Tas, Ticket, Timed, Ttas, Turn};
+use crate::{
+    Bounded, Clh, Deadline, Futex, Mcs, Pause, PreemptionAware, Published, RawLock, Reciprocating,
+    Tas, Ticket, Timed, Ttas, Turn, WordQueue,
+};
 use lock_api::{GuardSend, RawMutex, RawMutexTimed};
 use std::time::{Duration, Instant};
 
@@ -62,7 +65,14 @@ raw_mutex!(Tas);
 raw_mutex!(Futex);
 raw_mutex!(Ttas<P>, P: Pause);
 raw_mutex!(Ticket<P>, P: Pause);
+raw_mutex!(Clh<P>, P: Pause);
 raw_mutex!(Mcs<W>, W: Turn);
+raw_mutex!(PreemptionAware);
+raw_mutex!(Published);
+raw_mutex!(Reciprocating<W>, W: Turn);
+raw_mutex!(WordQueue<W>, W: Turn);
 raw_mutex_timed!(Tas);
 raw_mutex_timed!(Futex);
 raw_mutex_timed!(Ttas<P>, P: Pause);
+raw_mutex_timed!(PreemptionAware);
+raw_mutex_timed!(Published);

@@ -1,8 +1,7 @@
 //! What a waiter does between two looks at a lock that all waiters look at.
 
 use std::fmt;
-use uncontended_atomic::Ordering::Relaxed;
-use uncontended_atomic::{AtomicU32, spin_for_ns, yield_now};
+use uncontended_atomic::{spin_for_ns, yield_now};
 
 /// What to do between two looks. A new one for each wait.
 pub trait Pause: Default + Send + Sync + fmt::Debug + 'static {
@@ -18,16 +17,16 @@ const LOOKS: u32 = 40;
 /// Looks at a word until `is_over`, or for about a microsecond. Returns what it saw last. Under the checker, where a
 /// wait of any length is the same, it looks once.
 #[cfg_attr(unc_model, track_caller)]
-pub(crate) fn look(word: &AtomicU32, is_over: impl Fn(u32) -> bool) -> u32 {
+pub(crate) fn look<T: Copy>(load: impl Fn() -> T, is_over: impl Fn(T) -> bool) -> T {
     let looks = if cfg!(unc_model) { 0 } else { LOOKS };
     for _ in 0..looks {
-        let seen = word.load(Relaxed);
+        let seen = load();
         if is_over(seen) {
             return seen;
         }
         spin_for_ns(HINT_NS);
     }
-    word.load(Relaxed)
+    load()
 }
 
 /// The processor's hint for wait loops, for about 25 ns.

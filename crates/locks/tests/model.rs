@@ -43,6 +43,19 @@ impl<L: RawLock> Guarded<L> {
     }
 }
 
+impl<L: Timed> Guarded<L> {
+    /// Adds one, and returns 1, unless the deadline passes.
+    fn add_if_taken(&self, deadline: Deadline) -> u32 {
+        let taken = self.lock.lock_deadline(deadline).is_ok();
+        if taken {
+            self.add();
+            // SAFETY: this thread took it above, and gives it back once.
+            unsafe { self.lock.unlock() };
+        }
+        u32::from(taken)
+    }
+}
+
 /// Two threads add one each, one after the other.
 fn two_threads<L: RawLock + 'static>() {
     let guarded = Guarded::<L>::new();
@@ -92,6 +105,11 @@ fn holds(scenario: fn()) {
 
 fn begins(name: &str, scenario: fn()) {
     explored::begins(name, (10_000, None), &BOTH, explorer, || scenario);
+}
+
+/// Of scenarios that have more executions than can be explored.
+fn begins_only(name: &str, scenario: fn()) {
+    explored::begins(name, (10_000, Some(50_000)), &BOTH, explorer, || scenario);
 }
 
 #[test]
@@ -230,6 +248,96 @@ fn bounded_can_be_tried() {
     holds(a_try::<Bounded<1>>);
 }
 
+#[test]
+fn clh_excludes_one_of_two() {
+    holds(two_threads::<Clh<Hint>>);
+}
+
+#[test]
+fn clh_excludes_two_of_three() {
+    begins("three threads, clh", three_threads::<Clh<Hint>>);
+}
+
+#[test]
+fn clh_can_be_tried() {
+    holds(a_try::<Clh<Hint>>);
+}
+
+#[test]
+fn published_excludes_one_of_two() {
+    holds(two_threads::<Published>);
+}
+
+#[test]
+fn published_excludes_two_of_three() {
+    begins_only("three threads, published", three_threads::<Published>);
+}
+
+#[test]
+fn published_can_be_tried() {
+    holds(a_try::<Published>);
+}
+
+#[test]
+fn reciprocating_excludes_one_of_two() {
+    holds(two_threads::<Reciprocating<Spin>>);
+}
+
+#[test]
+fn reciprocating_excludes_two_of_three() {
+    begins("three threads, reciprocating", three_threads::<Reciprocating<Spin>>);
+}
+
+#[test]
+fn reciprocating_can_be_tried() {
+    holds(a_try::<Reciprocating<Spin>>);
+}
+
+#[test]
+fn reciprocating_park_excludes_one_of_two() {
+    holds(two_threads::<Reciprocating<Park>>);
+}
+
+#[test]
+fn reciprocating_park_excludes_two_of_three() {
+    begins("three threads, reciprocating_park", three_threads::<Reciprocating<Park>>);
+}
+
+#[test]
+fn reciprocating_park_can_be_tried() {
+    holds(a_try::<Reciprocating<Park>>);
+}
+
+#[test]
+fn word_queue_excludes_one_of_two() {
+    holds(two_threads::<WordQueue<Park>>);
+}
+
+#[test]
+fn word_queue_excludes_two_of_three() {
+    begins("three threads, word_queue", three_threads::<WordQueue<Park>>);
+}
+
+#[test]
+fn word_queue_can_be_tried() {
+    holds(a_try::<WordQueue<Park>>);
+}
+
+#[test]
+fn preemption_aware_excludes_one_of_two() {
+    holds(two_threads::<PreemptionAware>);
+}
+
+#[test]
+fn preemption_aware_excludes_two_of_three() {
+    begins_only("three threads, preemption_aware", three_threads::<PreemptionAware>);
+}
+
+#[test]
+fn preemption_aware_can_be_tried() {
+    holds(a_try::<PreemptionAware>);
+}
+
 /// The head of the queue waits while one thread takes the lock again and again: at most `MOST` times before it.
 fn a_head_is_overtaken<const MOST: u32>() {
     let guarded = Guarded::<Bounded<MOST>>::new();
@@ -281,22 +389,75 @@ fn queues_keep_the_order_of_arrival() {
     holds(|| in_order(Ticket::<Hint>::has_waiters));
     holds(|| in_order(Mcs::<Spin>::has_waiters));
     holds(|| in_order(Mcs::<Park>::has_waiters));
+    holds(|| in_order(Clh::<Hint>::has_waiters));
+}
+
+/// One waits, and another one gives up at once: either may be passed over.
+#[test]
+fn published_passes_over_one_of_two() {
+    fn scenario() {
+        let guarded = Guarded::<Published>::new();
+        guarded.lock.lock();
+        let theirs = Arc::clone(&guarded);
+        let waits = spawn(move || {
+            theirs.add_locked();
+        });
+        let theirs = Arc::clone(&guarded);
+        let gives_up = spawn(move || theirs.add_if_taken(Deadline::at_ns(0)));
+        guarded.add();
+        // SAFETY: this thread took it above, and gives it back once.
+        unsafe { guarded.lock.unlock() };
+        waits.join().unwrap();
+        let taken = gives_up.join().unwrap();
+        assert_eq!(guarded.add_locked(), 3 + taken);
+    }
+    begins_only("one waits and one gives up, published", scenario);
+}
+
+/// A thread that comes again and again while another waits is served once before it, at most.
+#[test]
+fn reciprocating_serves_no_thread_twice_before_another() {
+    fn scenario() {
+        let guarded = Guarded::<Reciprocating<Spin>>::new();
+        guarded.lock.lock();
+        let theirs = Arc::clone(&guarded);
+        let first = spawn(move || theirs.add_locked());
+        while !guarded.lock.has_arrivals() {
+            spin_loop();
+        }
+        let theirs = Arc::clone(&guarded);
+        let again = spawn(move || {
+            theirs.add_locked();
+            theirs.add_locked();
+        });
+        // SAFETY: this thread took it above, and gives it back once.
+        unsafe { guarded.lock.unlock() };
+        assert!(first.join().unwrap() <= 2);
+        again.join().unwrap();
+    }
+    holds(scenario);
 }
 
 /// A wait that may end by its deadline at any moment: a waiter that gives up has left nothing behind.
 fn a_deadline<L: Timed + 'static>() {
     let guarded = Guarded::<L>::new();
     let theirs = Arc::clone(&guarded);
-    let other = spawn(move || {
-        let taken = theirs.lock.lock_deadline(Deadline::at_ns(2)).is_ok();
-        if taken {
-            theirs.add();
-            // SAFETY: this thread took it above, and gives it back once.
-            unsafe { theirs.lock.unlock() };
-        }
-        u32::from(taken)
-    });
+    let other = spawn(move || theirs.add_if_taken(Deadline::at_ns(2)));
     guarded.add_locked();
+    let taken = other.join().unwrap();
+    assert_eq!(guarded.add_locked(), 2 + taken);
+    assert!(!guarded.lock.is_locked());
+}
+
+/// A deadline that has passed: the waiter leaves the queue while the holder gives the lock back.
+fn a_passing<L: Timed + 'static>() {
+    let guarded = Guarded::<L>::new();
+    guarded.lock.lock();
+    let theirs = Arc::clone(&guarded);
+    let other = spawn(move || theirs.add_if_taken(Deadline::at_ns(0)));
+    guarded.add();
+    // SAFETY: this thread took it above, and gives it back once.
+    unsafe { guarded.lock.unlock() };
     let taken = other.join().unwrap();
     assert_eq!(guarded.add_locked(), 2 + taken);
     assert!(!guarded.lock.is_locked());
@@ -305,6 +466,12 @@ fn a_deadline<L: Timed + 'static>() {
 #[test]
 fn a_waiter_that_gives_up_takes_no_wakeup_from_others() {
     holds(a_deadline::<Futex>);
+    holds(a_deadline::<PreemptionAware>);
+}
+
+#[test]
+fn published_passes_over_a_waiter_that_gave_up() {
+    holds(a_passing::<Published>);
 }
 
 /// One waits until the other has changed what the lock guards.

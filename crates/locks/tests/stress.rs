@@ -118,6 +118,8 @@ fn a_wait_ends_at_its_deadline_and_never_earlier() {
     gives_up::<Ttas<Backoff>>();
     gives_up::<Ttas<HintThenYield>>();
     gives_up::<Futex>();
+    gives_up::<PreemptionAware>();
+    gives_up::<Published>();
 }
 
 #[test]
@@ -144,7 +146,12 @@ fn a_guard_that_is_leaked_keeps_the_lock_and_nothing_else() {
 fn small_locks_are_small() {
     let sizes = [size_of::<Tas>(), size_of::<Ttas>(), size_of::<Futex>(), size_of::<Ticket>()];
     assert_eq!(sizes, [1, 1, 4, 8]);
-    assert_eq!(size_of::<Mcs<SpinThenPark>>(), 16);
+    assert_eq!([size_of::<PreemptionAware>(), size_of::<WordQueue>()], [4, 8]);
+    assert_eq!(
+        [size_of::<Mcs<SpinThenPark>>(), size_of::<Reciprocating>(), size_of::<Published>()],
+        [16; 3]
+    );
+    assert_eq!(size_of::<Clh>(), 24);
 }
 
 /// Guards and mutexes of `lock_api` work over each.

@@ -97,6 +97,7 @@ pub fn list() -> Vec<(&'static str, String)> {
                 Order::Barging => "who comes first takes it",
                 Order::Bounded => "who comes first takes it, a bounded number of times",
                 Order::Arrival => "in order of arrival",
+                Order::ArrivalOfRunning => "in order of arrival, of those with a CPU",
             };
             let waits = match waits {
                 Waits::Spins => "waiters spin",

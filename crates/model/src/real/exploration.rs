@@ -441,7 +441,10 @@ impl Exploration {
         let result = self.execute(graph);
         let mut core = self.run.core.borrow_mut();
         core.growth.single = false;
-        match core.stop.take() {
+        let stop = core.stop.take();
+        // A run of as many events as the bound allows: a thread that waits asks again once all of them are there.
+        let is_at_bound = matches!(stop, Some(Stop::Bound(Bound::Events(_))));
+        match stop.filter(|_| !(is_at_bound && before.is_none())) {
             None if result == before && core.graph.len() == events => {
                 let is_whole = core.waiting().next().is_none();
                 drop(core);
