@@ -18,6 +18,8 @@
 //! its CPU; a lock that spins takes the CPU from the thread that holds it. With more threads than CPUs only those that
 //! park are sane. `unc survey locks` measures all of them on your machine.
 //!
+//! [`Combining`] takes the place of a lock: threads hand their closures to the one that has the value.
+//!
 //! [`RawLock`] is what a lock has to do; [`Timed`] are those that can give up. [`Condvar`] works with each of them.
 //! With the feature `lock_api` each is a raw mutex of that crate. [`each`] names all of them.
 //!
@@ -41,6 +43,7 @@
 
 mod bounded;
 mod clh;
+mod combining;
 mod condvar;
 mod each;
 mod futex;
@@ -60,6 +63,7 @@ mod word_queue;
 
 pub use bounded::Bounded;
 pub use clh::Clh;
+pub use combining::Combining;
 pub use condvar::Condvar;
 pub use each::{Order, Visit, Waits, each};
 pub use futex::Futex;

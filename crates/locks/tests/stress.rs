@@ -171,3 +171,41 @@ fn each_is_a_raw_mutex_of_lock_api() {
     drop(guard);
     assert!(timed.try_lock_until(Instant::now()).is_some());
 }
+
+/// More threads than CPUs hand closures over, some of which sleep or panic: none is lost, none is run twice, and a
+/// panic is that of the thread whose closure it was.
+#[test]
+fn combining_runs_each_closure_once_and_gives_panics_back() {
+    const THREADS: u64 = if cfg!(miri) { 2 } else { 4 };
+    const ROUNDS: u64 = if cfg!(miri) { 6 } else { 400 };
+    let sum = Combining::<u64>::new(0);
+    let run = &|thread: u64, round: u64| {
+        sum.run(|sum| {
+            if round % 100 == 3 {
+                std::thread::sleep(Duration::from_micros(200)); // The thread that runs it loses its CPU.
+            }
+            *sum += round;
+            assert!(round % 50 != 5, "thread {thread}");
+            *sum
+        })
+    };
+    let panicked: u64 = std::thread::scope(|threads| {
+        let threads = (0..THREADS).map(|thread| {
+            threads.spawn(move || {
+                let mut panicked = 0;
+                for round in 0..ROUNDS {
+                    let ran = std::panic::AssertUnwindSafe(|| run(thread, round));
+                    if let Err(panic) = std::panic::catch_unwind(ran) {
+                        let said = panic.downcast_ref::<String>().expect("a message");
+                        assert_eq!(*said, format!("thread {thread}"));
+                        panicked += 1;
+                    }
+                }
+                panicked
+            })
+        });
+        threads.collect::<Vec<_>>().into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(panicked, THREADS * (0..ROUNDS).filter(|round| round % 50 == 5).count() as u64);
+    assert_eq!(sum.into_inner(), THREADS * ROUNDS * (ROUNDS - 1) / 2);
+}

@@ -42,9 +42,9 @@ pub fn pin(cpu: usize) -> io::Result<()> {
 }
 
 /// The CPU on which the calling thread runs now, where that takes no system call: on x86-64. A filter of system calls
-/// may kill a program for asking the kernel.
+/// may kill a program for asking the kernel. Miri has no CPUs.
 pub fn current() -> Option<u32> {
-    if cfg!(target_arch = "x86_64") {
+    if cfg!(all(target_arch = "x86_64", not(miri))) {
         // SAFETY: it takes no argument and yields a number (L1).
         u32::try_from(unsafe { libc::sched_getcpu() }).ok()
     } else {
