@@ -11,9 +11,11 @@
 
 #![forbid(unsafe_code)]
 
+mod bystander;
 mod class;
 mod contention;
 mod counted;
+mod fast_path;
 pub mod ledger;
 pub mod locks;
 mod machine;
@@ -23,7 +25,7 @@ mod topic;
 pub use class::Class;
 pub use machine::{Cache, Machine};
 pub use text::{markdown, text};
-pub use topic::{HandOff, Row, Topic};
+pub use topic::{HandOff, Row, Slowed, Topic};
 
 use serde::Serialize;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The survey for people: a table a topic.
 
-use crate::{Row, Survey, Topic};
+use crate::{Row, Slowed, Survey, Topic};
 use std::fmt::Write as _;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::{several, wrap};
@@ -22,8 +22,8 @@ pub fn text(survey: &Survey, columns: usize, paint: Paint) -> String {
                     let _ = writeln!(out, "\n{heading}");
                 }
                 out.push_str(&table(topic, &part).text(columns, paint));
-                let longest = longest(&part).map(|table| table.text(columns, paint));
-                out.extend(longest.filter(|_| topic.topic == "locks"));
+                let more = [longest(&part), slowed(&part)].into_iter().flatten();
+                out.extend(more.map(|table| table.text(columns, paint)));
             }
         }
         remarks(&mut out, topic, columns);
@@ -48,8 +48,8 @@ pub fn markdown(survey: &Survey) -> String {
                     let _ = writeln!(out, "{heading}:\n");
                 }
                 let _ = writeln!(out, "{}", table(topic, &part).markdown());
-                let longest = longest(&part).map(|table| table.markdown() + "\n");
-                out.extend(longest.filter(|_| topic.topic == "locks"));
+                let more = [longest(&part), slowed(&part)].into_iter().flatten();
+                out.extend(more.map(|table| table.markdown() + "\n"));
             }
         }
         remarks(&mut out, topic, usize::MAX);
@@ -89,6 +89,10 @@ fn table(topic: &Topic, rows: &[&Row]) -> Table {
     }
     columns.extend([Column::figure("each"), Column::figure("ratio")]);
     let waits = is_locks && rows.iter().any(|row| row.threads > 1);
+    let fast_path = rows.iter().any(|row| row.fast_path_ns.is_some());
+    if fast_path {
+        columns.push(Column::figure("fast path"));
+    }
     if waits {
         columns.extend([
             Column::figure("wait").goes(1),
@@ -100,9 +104,25 @@ fn table(topic: &Topic, rows: &[&Row]) -> Table {
     }
     let mut table = Table::new(columns);
     for row in rows {
-        table.row(cells(row, is_locks, waits));
+        let mut cells = cells(row, is_locks, waits);
+        if fast_path {
+            cells.push(row.fast_path_ns.map_or_else(|| "–".to_owned(), duration_f));
+        }
+        table.row(cells);
     }
     table
+}
+
+/// How much a bystander is slowed next to each lock.
+fn slowed(rows: &[&Row]) -> Option<Table> {
+    let columns = [Column::word("lock"), Column::figure("bystander")];
+    let mut table = Table::new(columns.to_vec());
+    for row in rows {
+        let Some(Slowed { ratio: slowed, low, high }) = row.bystander else { continue };
+        let shown = ratio(Some(slowed), low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY));
+        table.row([row.name.clone(), shown]);
+    }
+    rows.iter().any(|row| row.bystander.is_some()).then_some(table)
 }
 
 /// The four longest waits and idle times, as document 003 shows them.
@@ -114,7 +134,7 @@ fn longest(rows: &[&Row]) -> Option<Table> {
         let (Some(waits), Some(idles)) = (row.worst_wait_ns, row.worst_idle_ns) else { continue };
         table.row([row.name.clone(), of(waits), of(idles)]);
     }
-    rows.iter().any(|row| row.threads > 1).then_some(table)
+    rows.iter().any(|row| row.worst_wait_ns.is_some() && row.threads > 1).then_some(table)
 }
 
 fn cells(row: &Row, is_locks: bool, waits: bool) -> Vec<String> {

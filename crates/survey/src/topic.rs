@@ -64,6 +64,12 @@ pub struct Row {
     /// How often a waiter was overtaken by threads that came later, in all but a hundredth of the hand-offs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overtaken_p99: Option<f64>,
+    /// What a lock and its release cost where no other thread wants it, without a reading of the clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fast_path_ns: Option<f64>,
+    /// How much work that wants no lock is slowed meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bystander: Option<Slowed>,
     /// How many blocks and operations the longest times are of.
     pub blocks: u64,
     /// Operations of all blocks.
@@ -82,6 +88,24 @@ pub struct HandOff {
     pub p99: u64,
     /// The 99.9th percentile.
     pub p999: u64,
+}
+
+/// How much a bystander was slowed: its time relative to that without threads that want the lock.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq)]
+pub struct Slowed {
+    /// The median over rounds.
+    pub ratio: f64,
+    /// The interval's lower end.
+    pub low: Option<f64>,
+    /// Its upper end; none if it has no bound yet.
+    pub high: Option<f64>,
+}
+
+impl Slowed {
+    /// As a row has it.
+    pub(crate) fn of(row: &Row) -> Option<Slowed> {
+        Some(Slowed { ratio: row.ratio?, low: row.low, high: row.high })
+    }
 }
 
 impl Topic {
