@@ -5,11 +5,14 @@
 //! acquisition, with two readings of the clock in them. Rivals: std's mutex, parking_lot's, spin's, the C library's.
 //! Not measured: fairness, other work on the CPUs (`unc survey locks` has idle times and overtakings).
 
-use std::cell::UnsafeCell;
 use std::sync::OnceLock;
 use std::time::Duration;
 use uncontended_bench::{Bench, Block, Options, Place, Ratio};
-use uncontended_locks::{Futex, HintThenYield, Mcs, Mutex, RawLock, SpinThenPark, Ttas, Yield};
+use uncontended_locks::{
+    Bounded, Combining, Futex, HintThenYield, Mcs, Mutex, PreemptionAware, Published, RawLock,
+    Reciprocating, SpinThenPark, Ttas, WordQueue, Yield,
+};
+use uncontended_sys::c_mutex::CMutex;
 use uncontended_sys::clock::monotonic_ns;
 
 const BLOCK_NS: u64 = 10_000_000;
@@ -34,18 +37,37 @@ pub fn main(flags: &[String]) -> Result<(), String> {
                 subject::<Mutex<u64, Ttas<HintThenYield>>>(threads),
             )
             .subject("ours, ttas that yields", subject::<Mutex<u64, Ttas<Yield>>>(threads))
+            .subject("ours, preemption-aware", subject::<Mutex<u64, PreemptionAware>>(threads))
+            .subject("ours, word queue", subject::<Mutex<u64, WordQueue>>(threads))
+            .subject("ours, bounded", subject::<Mutex<u64, Bounded>>(threads))
+            .subject(
+                "ours, reciprocating that parks",
+                subject::<Mutex<u64, Reciprocating<SpinThenPark>>>(threads),
+            )
+            .subject("ours, published", subject::<Mutex<u64, Published>>(threads))
+            .subject("ours, combining", subject::<Combining<u64>>(threads))
             .subject("ours, mcs that parks", subject::<Mutex<u64, Mcs<SpinThenPark>>>(threads))
             .subject("parking_lot", subject::<parking_lot::Mutex<u64>>(threads))
             .subject("parking_lot, fair", subject::<FairMutex>(threads))
             .subject("spin", subject::<spin::Mutex<u64>>(threads))
-            .subject("C library", subject::<Pthread>(threads));
+            .subject("C library", subject::<CMutex<u64>>(threads));
     }
     crate::answer(bench, &options)
 }
 
 trait Lock: Send + Sync {
     fn new() -> Self;
-    fn with<R>(&self, f: impl FnOnce(&mut u64) -> R) -> R;
+    fn with<R: Send>(&self, f: impl FnOnce(&mut u64) -> R + Send) -> R;
+}
+
+impl Lock for Combining<u64> {
+    fn new() -> Self {
+        Combining::new(0)
+    }
+    #[inline(always)]
+    fn with<R: Send>(&self, f: impl FnOnce(&mut u64) -> R + Send) -> R {
+        self.run(f)
+    }
 }
 
 impl<L: RawLock> Lock for Mutex<u64, L> {
@@ -53,7 +75,7 @@ impl<L: RawLock> Lock for Mutex<u64, L> {
         Mutex::new(0)
     }
     #[inline(always)]
-    fn with<R>(&self, f: impl FnOnce(&mut u64) -> R) -> R {
+    fn with<R: Send>(&self, f: impl FnOnce(&mut u64) -> R + Send) -> R {
         f(&mut self.lock())
     }
 }
@@ -63,7 +85,7 @@ impl Lock for std::sync::Mutex<u64> {
         std::sync::Mutex::new(0)
     }
     #[inline(always)]
-    fn with<R>(&self, f: impl FnOnce(&mut u64) -> R) -> R {
+    fn with<R: Send>(&self, f: impl FnOnce(&mut u64) -> R + Send) -> R {
         f(&mut self.lock().expect("no holder panics"))
     }
 }
@@ -73,7 +95,7 @@ impl Lock for parking_lot::Mutex<u64> {
         parking_lot::Mutex::new(0)
     }
     #[inline(always)]
-    fn with<R>(&self, f: impl FnOnce(&mut u64) -> R) -> R {
+    fn with<R: Send>(&self, f: impl FnOnce(&mut u64) -> R + Send) -> R {
         f(&mut self.lock())
     }
 }
@@ -85,7 +107,7 @@ impl Lock for FairMutex {
         FairMutex(parking_lot::FairMutex::new(0))
     }
     #[inline(always)]
-    fn with<R>(&self, f: impl FnOnce(&mut u64) -> R) -> R {
+    fn with<R: Send>(&self, f: impl FnOnce(&mut u64) -> R + Send) -> R {
         f(&mut self.0.lock())
     }
 }
@@ -95,34 +117,18 @@ impl Lock for spin::Mutex<u64> {
         spin::Mutex::new(0)
     }
     #[inline(always)]
-    fn with<R>(&self, f: impl FnOnce(&mut u64) -> R) -> R {
+    fn with<R: Send>(&self, f: impl FnOnce(&mut u64) -> R + Send) -> R {
         f(&mut self.lock())
     }
 }
 
-/// A normal mutex of the C library, in place: it is made before it is shared, and not moved while it is.
-struct Pthread {
-    raw: UnsafeCell<libc::pthread_mutex_t>,
-    value: UnsafeCell<u64>,
-}
-
-// SAFETY: the mutex guards the value.
-unsafe impl Sync for Pthread {}
-
-impl Lock for Pthread {
+impl Lock for CMutex<u64> {
     fn new() -> Self {
-        let raw = UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER);
-        Pthread { raw, value: UnsafeCell::new(0) }
+        CMutex::new(0)
     }
     #[inline(always)]
-    fn with<R>(&self, f: impl FnOnce(&mut u64) -> R) -> R {
-        // SAFETY: an initialised mutex, unlocked by the thread that has locked it; between, the value is this thread's.
-        unsafe {
-            libc::pthread_mutex_lock(self.raw.get());
-            let result = f(&mut *self.value.get());
-            libc::pthread_mutex_unlock(self.raw.get());
-            result
-        }
+    fn with<R: Send>(&self, f: impl FnOnce(&mut u64) -> R + Send) -> R {
+        CMutex::with(self, f)
     }
 }
 

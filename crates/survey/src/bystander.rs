@@ -4,14 +4,14 @@
 //! Document 003, on AMD's slides: next to fifteen threads at a bad spinlock, matrix multiplications took ten times as
 //! long.
 
-use crate::locks::{Guarding, Inside, Work};
+use crate::locks::{Guarding, Guards, Inside, Work, every};
 use crate::{Class, Plan, Topic};
 use std::hint::black_box;
 use std::time::Duration;
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_atomic::{AtomicBool, CachePadded};
 use uncontended_bench::{Bench, Block, Place};
-use uncontended_locks::{Mutex, Order, RawLock, Visit, Waits, each};
+use uncontended_locks::Waits;
 use uncontended_sys::clock::monotonic_ns;
 
 /// The row in which no thread wants a lock, to which the others are compared.
@@ -22,7 +22,7 @@ const BLOCK_NS: u64 = 10_000_000;
 /// A block that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// A row for each lock, wanted by so many threads next to one that multiplies matrices.
+/// A row for each lock, wanted by a number of threads next to one that multiplies matrices.
 pub(crate) fn measure(plan: &Plan, threads: usize) -> Topic {
     let question = "how much is work slowed that wants no lock";
     let bench = Bench::new("bystander", question).places([Place::Free]).limit(LIMIT);
@@ -32,8 +32,7 @@ pub(crate) fn measure(plan: &Plan, threads: usize) -> Topic {
         block.counts(count.1, count.0);
     });
     let mut rows = Rows { bench: Some(bench), threads, work: plan.work };
-    rows.add::<std::sync::Mutex<Inside>>(crate::locks::BASELINE);
-    each(&mut rows);
+    every(&plan.locks, &mut rows);
     let bench = rows.bench.take().expect("it is put back after each row");
     let report = bench.until(plan.is_over).run(&plan.options());
     Topic::of(("bystander", ""), &report, |_, _| (threads, Class::Other))
@@ -46,17 +45,11 @@ struct Rows {
     work: Work,
 }
 
-impl Rows {
-    fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str) {
+impl Guards for Rows {
+    fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str, _: Waits) {
         let (threads, work) = (self.threads, self.work);
         let bench = self.bench.take().expect("it is put back after each row");
         self.bench = Some(bench.subject(name, move |block| run::<G>(block, threads, work)));
-    }
-}
-
-impl Visit for Rows {
-    fn visit<L: RawLock + 'static>(&mut self, name: &'static str, _: Order, _: Waits) {
-        self.add::<Mutex<Inside, L>>(name);
     }
 }
 
@@ -125,7 +118,7 @@ mod tests {
         matrices.0[1][2][5] = 7.0;
         matrices.multiply();
         let product = &matrices.0[2];
-        // Ones, but for a 3 in the row and a 7 in the column.
+        // Ones, except for a 3 in the row and a 7 in the column.
         assert_eq!((product[0][0], product[1][0]), (32.0, 34.0));
         assert_eq!((product[0][5], product[1][5]), (38.0, 31.0 + 21.0));
     }

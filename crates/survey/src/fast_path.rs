@@ -3,11 +3,11 @@
 //! # Sources
 //! Document 003: 7 and 14 ns for a spinlock's and a mutex's, 130 ns for a yield.
 
-use crate::locks::{BASELINE, Guarding, Inside, Work};
+use crate::locks::{BASELINE, Guarding, Guards, Inside, Work, every};
 use crate::{Class, Plan, Topic};
 use std::hint::black_box;
 use uncontended_bench::{Bench, Block, Place};
-use uncontended_locks::{Mutex, Order, RawLock, Visit, Waits, each};
+use uncontended_locks::Waits;
 
 /// The row of a yield.
 pub(crate) const YIELD: &str = "yield";
@@ -17,8 +17,7 @@ pub(crate) fn measure(plan: &Plan) -> Topic {
     let bench =
         Bench::new("fast path", "what do a lock and its release cost").places([Place::Free]);
     let mut rows = Rows(Some(bench.per("acquisition").baseline(BASELINE)));
-    rows.add::<std::sync::Mutex<Inside>>(BASELINE);
-    each(&mut rows);
+    every(&plan.locks, &mut rows);
     let bench = rows.0.take().expect("it is put back after each row");
     let bench = bench.subject(YIELD, |block| {
         let operations = block.operations();
@@ -31,16 +30,10 @@ pub(crate) fn measure(plan: &Plan) -> Topic {
 /// Adds a row to a benchmark for each lock.
 struct Rows(Option<Bench>);
 
-impl Rows {
-    fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str) {
+impl Guards for Rows {
+    fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str, _: Waits) {
         let bench = self.0.take().expect("it is put back after each row");
         self.0 = Some(bench.subject(name, run::<G>));
-    }
-}
-
-impl Visit for Rows {
-    fn visit<L: RawLock + 'static>(&mut self, name: &'static str, _: Order, _: Waits) {
-        self.add::<Mutex<Inside, L>>(name);
     }
 }
 

@@ -47,6 +47,8 @@ pub struct Plan {
     pub quiet: bool,
     /// The work of a holder and of a thread between two acquisitions, in cache lines that it changes.
     pub work: locks::Work,
+    /// The locks to measure, next to std's mutex; none: all.
+    pub locks: Vec<&'static str>,
     /// The most threads of a row; none: twice as many as CPUs.
     pub threads: Option<usize>,
     /// Whether to end, asked between blocks: the topics that were measured are kept.
@@ -73,6 +75,7 @@ impl Default for Plan {
             seed: 1,
             quiet: false,
             work: locks::Work::default(),
+            locks: Vec::new(),
             threads: None,
             is_over: || false,
         }

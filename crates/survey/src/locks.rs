@@ -11,12 +11,14 @@ use std::time::Duration;
 use uncontended_atomic::CachePadded;
 use uncontended_bench::{Bench, Block, Place};
 use uncontended_locks::{Mutex, Order, RawLock, Visit, Waits, each};
+use uncontended_sys::c_mutex::CMutex;
 use uncontended_sys::clock::monotonic_ns;
 
 pub(crate) const QUESTION: &str =
     "how long do threads wait for a lock, and how long does it stand idle while some want it";
 /// What the locks are compared with.
 pub(crate) const BASELINE: &str = "std";
+const C_LIBRARY: &str = "pthread";
 /// How long threads acquire a lock in a block, and how often each at most.
 const BLOCK_NS: u64 = 10_000_000;
 const MOST_NOTES: usize = 1 << 18;
@@ -87,6 +89,43 @@ impl Guarding for std::sync::Mutex<Inside> {
     }
 }
 
+impl Guarding for CMutex<Inside> {
+    fn around(inside: Inside) -> Self {
+        CMutex::new(inside)
+    }
+
+    #[inline(always)]
+    fn with<R>(&self, f: impl FnOnce(&mut Inside) -> R) -> R {
+        CMutex::with(self, f)
+    }
+}
+
+/// What to do with each lock that is measured.
+pub(crate) trait Guards {
+    fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str, waits: Waits);
+}
+
+/// Calls `guards` for std's mutex, and for every other lock, or those named.
+pub(crate) fn every(only: &[&'static str], guards: &mut impl Guards) {
+    struct Library<'g, G>(&'g mut G, &'g [&'static str]);
+    impl<G: Guards> Library<'_, G> {
+        fn add<L: Guarding + Send + 'static>(&mut self, name: &'static str, waits: Waits) {
+            if self.1.is_empty() || self.1.contains(&name) {
+                self.0.add::<L>(name, waits);
+            }
+        }
+    }
+    impl<G: Guards> Visit for Library<'_, G> {
+        fn visit<L: RawLock + 'static>(&mut self, name: &'static str, _: Order, waits: Waits) {
+            self.add::<Mutex<Inside, L>>(name, waits);
+        }
+    }
+    guards.add::<std::sync::Mutex<Inside>>(BASELINE, Waits::Parks);
+    let mut library = Library(guards, only);
+    library.add::<CMutex<Inside>>(C_LIBRARY, Waits::Parks);
+    each(&mut library);
+}
+
 /// Every lock by its name, and what it does.
 #[must_use]
 pub fn list() -> Vec<(&'static str, String)> {
@@ -107,7 +146,10 @@ pub fn list() -> Vec<(&'static str, String)> {
             self.0.push((name, format!("{order}; {waits}")));
         }
     }
-    let mut list = List(vec![(BASELINE, "std's mutex, with which they are compared".to_owned())]);
+    let mut list = List(vec![
+        (BASELINE, "std's mutex, with which they are compared".to_owned()),
+        (C_LIBRARY, "the C library's mutex".to_owned()),
+    ]);
     each(&mut list);
     list.0
 }
@@ -197,8 +239,7 @@ fn contended(plan: &Plan, cpus: usize) -> Topic {
     for &crew in &crews {
         rows.crew = crew;
         rows.bench = rows.bench.take().map(|bench| bench.case(crew.name()));
-        rows.add::<std::sync::Mutex<Inside>>(BASELINE);
-        each(&mut rows);
+        every(&plan.locks, &mut rows);
     }
     not_measured.append(&mut rows.left_out);
     let bench = rows.bench.take().expect("it is put back after each row");
@@ -262,18 +303,8 @@ struct Rows<'p> {
     left_out: Vec<String>,
 }
 
-impl Rows<'_> {
-    fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str) {
-        let worst = Worst::default();
-        self.worst.push((name, self.crew, worst.clone()));
-        let mut subject = Subject::new::<G>(self.crew, self.plan.work, worst);
-        let bench = self.bench.take().expect("it is put back after each row");
-        self.bench = Some(bench.subject(name, move |block| subject.run(block)));
-    }
-}
-
-impl Visit for Rows<'_> {
-    fn visit<L: RawLock + 'static>(&mut self, name: &'static str, _: Order, waits: Waits) {
+impl Guards for Rows<'_> {
+    fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str, waits: Waits) {
         // Real-time threads that spin would keep the holder off its CPU forever.
         let locks_up = self.crew.class.is_real_time() && self.crew.threads > self.cpus;
         if locks_up && waits != Waits::Parks {
@@ -283,7 +314,11 @@ impl Visit for Rows<'_> {
             ));
             return;
         }
-        self.add::<Mutex<Inside, L>>(name);
+        let worst = Worst::default();
+        self.worst.push((name, self.crew, worst.clone()));
+        let mut subject = Subject::new::<G>(self.crew, self.plan.work, worst);
+        let bench = self.bench.take().expect("it is put back after each row");
+        self.bench = Some(bench.subject(name, move |block| subject.run(block)));
     }
 }
 

@@ -26,6 +26,7 @@ Examples:
   unc survey contention               what an increment costs as it becomes contended
   unc survey locks --full             also under other scheduling classes, in a quarter of an hour
   unc survey locks --inside 16 --outside 100     with more work in the lock, and between two acquisitions
+  unc survey locks --lock futex --lock bounded   these, next to std's mutex
   unc survey --list                   the topics; with `locks`, the locks
 
 Every ratio is taken within a round of interleaved blocks, and its interval holds at all looks together; each table compares \
@@ -52,6 +53,9 @@ pub(crate) struct Flags {
     /// The time for all topics together [default: 55s; with --full, 15min]
     #[arg(long, value_name = "TIME", value_parser = value::duration, allow_hyphen_values = true)]
     budget: Option<Duration>,
+    /// Measure this lock alone, next to std's mutex (repeatable) [default: all]
+    #[arg(long = "lock", value_name = "NAME")]
+    locks: Vec<String>,
     /// Measure with at most N threads [default: twice as many as CPUs]
     #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=1024))]
     threads: Option<usize>,
@@ -104,11 +108,12 @@ impl Flags {
             say(&list(&parts), false)?;
             return Ok(0);
         }
+        let locks = self.locks(&parts)?;
         files::writable(
             [&self.json, &self.markdown].into_iter().filter_map(|path| path.as_deref()),
         )?;
         catch_interrupts()?;
-        let survey = uncontended_survey::measure(&parts, &self.plan());
+        let survey = uncontended_survey::measure(&parts, &self.plan(locks));
         self.write(&survey)?;
         Ok(if survey.is_undecided() { 3 } else { 0 })
     }
@@ -124,7 +129,23 @@ impl Flags {
         self.topics.iter().map(part).collect()
     }
 
-    fn plan(&self) -> Plan {
+    /// The locks asked for, by the names that the survey has for them.
+    fn locks(&self, parts: &[Part]) -> Result<Vec<&'static str>, Failure> {
+        if !self.locks.is_empty() && !parts.iter().any(|part| part.name == "locks") {
+            return Err(Failure::new(
+                "--lock names a lock, but the topic locks is not measured".to_owned(),
+                "add the topic locks".to_owned(),
+            ));
+        }
+        let known: Vec<&'static str> = locks::list().into_iter().map(|(name, _)| name).collect();
+        let lock = |name: &String| {
+            let found = known.iter().find(|known| *known == name).copied();
+            found.ok_or_else(|| unknown("lock", name, known.iter().copied()))
+        };
+        self.locks.iter().map(lock).collect()
+    }
+
+    fn plan(&self, locks: Vec<&'static str>) -> Plan {
         let usual = if self.full { FULL } else { QUICK };
         Plan {
             budget: self.budget.unwrap_or(usual),
@@ -132,6 +153,7 @@ impl Flags {
             seed: self.seed,
             quiet: self.quiet,
             work: Work { inside: self.inside, outside: self.outside },
+            locks,
             threads: self.threads,
             is_over: || interrupts::received().is_some(),
         }
