@@ -17,8 +17,12 @@ mod counted;
 pub mod ledger;
 pub mod locks;
 mod machine;
+mod scale;
+mod tables;
 mod text;
+pub mod throughput;
 mod topic;
+pub mod usl;
 
 pub use class::Class;
 pub use machine::{Cache, Machine};
@@ -47,6 +51,8 @@ pub struct Plan {
     pub work: locks::Work,
     /// The most threads of a row; none: twice as many as CPUs.
     pub threads: Option<usize>,
+    /// Throughput by number of threads to which the topic `scale` fits its law, with its name; none: what was measured.
+    pub throughput: Option<(String, Vec<usl::Point>)>,
     /// Whether to end, asked between blocks: the topics that were measured are kept.
     pub is_over: fn() -> bool,
 }
@@ -72,6 +78,7 @@ impl Default for Plan {
             quiet: false,
             work: locks::Work::default(),
             threads: None,
+            throughput: None,
             is_over: || false,
         }
     }
@@ -84,21 +91,33 @@ pub struct Part {
     pub name: &'static str,
     /// The question that it answers.
     pub question: &'static str,
-    measure: fn(&Plan) -> Topic,
+    /// Measures, knowing the topics before it.
+    measure: fn(&Plan, &[Topic]) -> Topic,
     /// Its part of the time, relative to the others.
     weight: u32,
 }
 
 /// Every topic, in the order of the report.
-pub const PARTS: [Part; 3] = [
-    Part { name: "machine", question: machine::QUESTION, measure: machine::measure, weight: 0 },
+pub const PARTS: [Part; 4] = [
+    Part {
+        name: "machine",
+        question: machine::QUESTION,
+        measure: |plan, _| machine::measure(plan),
+        weight: 0,
+    },
     Part {
         name: "contention",
         question: contention::QUESTION,
-        measure: contention::measure,
-        weight: 1,
+        measure: |plan, _| contention::measure(plan),
+        weight: 2,
     },
-    Part { name: "locks", question: locks::QUESTION, measure: locks::measure, weight: 3 },
+    Part {
+        name: "locks",
+        question: locks::QUESTION,
+        measure: |plan, _| locks::measure(plan),
+        weight: 5,
+    },
+    Part { name: "scale", question: scale::QUESTION, measure: scale::measure, weight: 2 },
 ];
 
 /// What was measured.
@@ -120,17 +139,30 @@ impl Survey {
     }
 }
 
-/// Measures these parts, one after the other.
+/// Measures these parts, one after the other, in the order of [`PARTS`]: some use what others measured.
 #[must_use]
 pub fn measure(parts: &[Part], plan: &Plan) -> Survey {
     let machine = Machine::read();
-    let weights: u32 = parts.iter().map(|part| part.weight).sum();
-    let topics = parts.iter().map(|part| {
+    let mut parts = parts.to_vec();
+    parts.sort_by_key(|part| PARTS.iter().position(|known| known.name == part.name));
+    let parts = &parts;
+    let weights: u32 = parts.iter().map(|part| weight(part, parts, plan)).sum();
+    let mut topics: Vec<Topic> = Vec::new();
+    for part in parts {
         if (plan.is_over)() {
-            return Topic::left_out(part.name, part.question, "interrupted");
+            topics.push(Topic::left_out(part.name, part.question, "interrupted"));
+            continue;
         }
-        let share = f64::from(part.weight) / f64::from(weights.max(1));
-        (part.measure)(&Plan { budget: plan.budget.mul_f64(share), ..plan.clone() })
-    });
-    Survey { schema: SCHEMA, topics: topics.collect(), machine }
+        let share = f64::from(weight(part, parts, plan)) / f64::from(weights.max(1));
+        let plan = Plan { budget: plan.budget.mul_f64(share), ..plan.clone() };
+        topics.push((part.measure)(&plan, &topics));
+    }
+    Survey { schema: SCHEMA, topics, machine }
+}
+
+/// A part's weight among these: the law of scaling takes no time if its figures come from elsewhere.
+fn weight(part: &Part, parts: &[Part], plan: &Plan) -> u32 {
+    let is_source = |part: &Part| scale::SOURCES.contains(&part.name);
+    let is_given = plan.throughput.is_some() || parts.iter().any(is_source);
+    if part.name == "scale" && is_given { 0 } else { part.weight }
 }

@@ -1,6 +1,7 @@
 //! A topic's answer as plain data, from which the table and the JSON are made.
 
 use crate::Class;
+use crate::usl::Fit;
 use serde::Serialize;
 use uncontended_bench::{Measurement, Report, Role, Stopped, Table};
 
@@ -68,6 +69,12 @@ pub struct Row {
     pub blocks: u64,
     /// Operations of all blocks.
     pub operations: u64,
+    /// Time per operation of every block.
+    #[serde(skip)]
+    pub block_ns: Vec<f64>,
+    /// How throughput grows with the number of threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usl: Option<Fit>,
     /// Why it has no figures, or should have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
@@ -151,6 +158,7 @@ impl Topic {
                 }),
                 blocks: row.blocks,
                 operations: row.operations,
+                block_ns: row.block_ns.clone(),
                 failed: row.failed.clone(),
                 ..Row::default()
             });

@@ -1,0 +1,115 @@
+//! `unc survey` end to end: its topics in their forms, and what it says of bad input.
+
+mod common;
+
+use common::{Folder, status, stderr, stdout, unc, unc_reads};
+use serde_json::Value;
+use std::process::Output;
+
+/// The survey of these topics within this time, as JSON.
+fn survey(topics: &[&str], budget: &str) -> Value {
+    let folder = Folder::new();
+    let file = folder.file("survey.json");
+    let output = unc()
+        .args(["survey", "-q", "--budget", budget, "--json", &file])
+        .args(topics)
+        .output()
+        .unwrap();
+    assert!([0, 3].contains(&status(&output)), "{}", stderr(&output));
+    serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
+}
+
+fn topic<'v>(survey: &'v Value, name: &str) -> &'v Value {
+    assert_eq!(survey["schema"], "uncontended.survey/1");
+    let topics = survey["topics"].as_array().unwrap();
+    topics.iter().find(|topic| topic["topic"] == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn mentions(topic: &Value, list: &str, words: &str) -> bool {
+    let lines = topic[list].as_array().unwrap();
+    lines.iter().any(|line| line.as_str().unwrap().contains(words))
+}
+
+/// A folder with the file `data`.
+fn folder_with(data: &str) -> Folder {
+    let folder = Folder::new();
+    std::fs::write(folder.file("data"), data).unwrap();
+    folder
+}
+
+/// Every line of a terminal of 80 columns is as wide at most.
+fn fits(output: &Output) {
+    let text = stdout(output);
+    for line in text.lines() {
+        assert!(uncontended_figures::text::width(line) <= 80, "{line}");
+    }
+}
+
+/// Throughput by the law with a serial share of 0.08, a cost of 0.002 for each pair, and 1,500 for one thread.
+fn planted(threads: u64) -> f64 {
+    let n = threads as f64;
+    1500.0 * n / (1.0 + 0.08 * (n - 1.0) + 0.002 * n * (n - 1.0))
+}
+
+#[test]
+fn the_law_of_figures_from_a_file_is_the_planted_one() {
+    let lines: String =
+        [1, 2, 4, 8, 12, 16, 24].iter().map(|&n| format!("{n} {}\n", planted(n))).collect();
+    let text = format!("# threads, requests per second\n\n{lines}");
+    let output = unc_reads(&["survey", "scale", "--from", "-", "--json", "-"], &text);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let scale = topic(&found, "scale");
+    let law = &scale["rows"][0]["usl"];
+    let near = |value: &Value, expected: f64| {
+        let found = value.as_f64().unwrap();
+        assert!((found / expected - 1.0).abs() < 1e-3, "{found} for {expected}: {law}");
+    };
+    near(&law["sigma"]["value"], 0.08);
+    near(&law["kappa"]["value"], 0.002);
+    near(&law["gamma"]["value"], 1500.0);
+    assert_eq!(law["peak"]["threads"], 21);
+    for prediction in law["predicted"].as_array().unwrap() {
+        let threads = prediction["threads"].as_u64().unwrap();
+        assert!(threads > 24, "more than was measured: {prediction}");
+        near(&prediction["throughput"]["value"], planted(threads));
+    }
+    let data = folder_with(&text);
+    let file = data.file("data");
+    let shown = unc().args(["survey", "scale", "--from", &file]).env("COLUMNS", "80").output();
+    let shown = shown.unwrap();
+    assert!(stdout(&shown).contains("predicted"), "{}", stdout(&shown));
+    fits(&shown);
+}
+
+#[test]
+fn figures_that_are_none_are_refused_with_their_line() {
+    let refused = |text: &str| {
+        let output = unc_reads(&["survey", "scale", "--from", "-"], text);
+        assert_eq!(status(&output), 2, "{}", stdout(&output));
+        stderr(&output)
+    };
+    let error = refused("1 10\n2 19\n4 many\n");
+    assert!(error.contains("standard input: line 3: 'many' is not a throughput"), "{error}");
+    assert!(error.contains("give lines such as `4 1200`"), "{error}");
+    assert!(refused("1 10\n").contains("1 different number of threads"));
+    let output = unc_reads(&["survey", "locks", "--from", "-"], "1 1");
+    assert!(status(&output) == 2 && stderr(&output).contains("name the topic scale"));
+    let output = unc().args(["survey", "scale", "--from", "/no/such/file"]).output().unwrap();
+    assert!(status(&output) == 2 && stderr(&output).contains("there is no such file"));
+}
+
+#[test]
+fn without_figures_of_a_user_the_rows_of_the_survey_are_fitted() {
+    let found = survey(&["scale"], "2s");
+    let scale = topic(&found, "scale");
+    let rows = scale["rows"].as_array().unwrap();
+    assert!(rows.iter().any(|row| row["name"] == "compare-and-swap"), "{scale}");
+    assert!(rows.iter().all(|row| row["usl"]["points"].as_array().unwrap().len() >= 3), "{scale}");
+    let is_small = found["machine"]["cpus"].as_u64().unwrap() < 4;
+    assert_eq!(mentions(scale, "warnings", "the fit is not to be trusted"), is_small, "{scale}");
+    let found = survey(&["scale", "locks"], "3s");
+    assert_eq!(found["topics"][0]["topic"], "locks", "what is fitted is measured first");
+    let rows = topic(&found, "scale")["rows"].as_array().unwrap();
+    assert!(!is_small || rows.iter().any(|row| row["name"] == "futex (lock)"), "{rows:?}");
+}
