@@ -45,6 +45,29 @@ fn fits(output: &Output) {
     }
 }
 
+/// The survey of a topic as a terminal of 80 columns shows it, from this CPU alone if there
+/// is one; its words, however they are wrapped.
+fn shown(topic: &str, budget: &str, cpu: Option<usize>) -> String {
+    let mut command = unc();
+    command.args(["survey", topic, "-q", "--budget", budget]).env("COLUMNS", "80");
+    let output = std::thread::spawn(move || {
+        // The command inherits the CPUs of the thread that starts it.
+        if let Some(cpu) = cpu {
+            uncontended_sys::affinity::pin(cpu).unwrap();
+        }
+        command.output().unwrap()
+    });
+    let output = output.join().unwrap();
+    assert!([0, 3].contains(&status(&output)), "{}", stderr(&output));
+    fits(&output);
+    stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// One of the CPUs that this process may use.
+fn a_cpu() -> usize {
+    uncontended_sys::affinity::allowed().unwrap()[0]
+}
+
 /// Throughput by the law with a serial share of 0.08, a cost of 0.002 for each pair, and 1,500 for one thread.
 fn planted(threads: u64) -> f64 {
     let n = threads as f64;
@@ -112,4 +135,24 @@ fn without_figures_of_a_user_the_rows_of_the_survey_are_fitted() {
     assert_eq!(found["topics"][0]["topic"], "locks", "what is fitted is measured first");
     let rows = topic(&found, "scale")["rows"].as_array().unwrap();
     assert!(!is_small || rows.iter().any(|row| row["name"] == "futex (lock)"), "{rows:?}");
+}
+
+#[test]
+fn threads_and_tasks_are_spawned_where_there_are_cpus_for_it() {
+    let found = survey(&["spawn"], "2s");
+    let spawn = topic(&found, "spawn");
+    let cpus = found["machine"]["cpus"].as_u64().unwrap();
+    let rows = spawn["rows"].as_array().unwrap();
+    for name in ["thread", "64 threads", "small thread", "64 small threads", "pooled task"] {
+        let row = rows.iter().find(|row| row["name"] == format!("one CPU: {name}")).unwrap();
+        assert!(row["failed"].is_null() && row["ns"].as_f64().unwrap() > 0.0, "{row}");
+        assert!(row["operations"].as_u64().unwrap() > 0, "{row}");
+    }
+    let many = rows.iter().filter(|row| row["name"].as_str().unwrap().starts_with("each CPU"));
+    let spawners: Vec<_> = many.map(|row| row["threads"].as_u64().unwrap()).collect();
+    assert_eq!(spawners, vec![cpus; if cpus > 1 { 6 } else { 0 }]);
+    assert!(mentions(spawn, "notes", "whose processor is not named"), "{spawn}");
+    let one = shown("spawn", "1s", Some(a_cpu()));
+    assert!(one.contains("only one CPU is allowed") && !one.contains("each CPU: thread"), "{one}");
+    shown("spawn", "1s", None);
 }

@@ -17,7 +17,9 @@ mod counted;
 pub mod ledger;
 pub mod locks;
 mod machine;
+mod pool;
 mod scale;
+mod spawn;
 mod tables;
 mod text;
 pub mod throughput;
@@ -98,7 +100,7 @@ pub struct Part {
 }
 
 /// Every topic, in the order of the report.
-pub const PARTS: [Part; 4] = [
+pub const PARTS: [Part; 5] = [
     Part {
         name: "machine",
         question: machine::QUESTION,
@@ -118,6 +120,12 @@ pub const PARTS: [Part; 4] = [
         weight: 5,
     },
     Part { name: "scale", question: scale::QUESTION, measure: scale::measure, weight: 2 },
+    Part {
+        name: "spawn",
+        question: spawn::QUESTION,
+        measure: |plan, _| spawn::measure(plan),
+        weight: 2,
+    },
 ];
 
 /// What was measured.

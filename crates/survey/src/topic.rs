@@ -163,9 +163,10 @@ impl Topic {
                 ..Row::default()
             });
         }
-        let named = |warning: &String| match case {
-            "" => warning.clone(),
-            case => format!("{case}: {warning}"),
+        let named = |warning: &String| {
+            // The flag of `unc survey` for what the benchmarks call so.
+            let warning = warning.replace("--seconds", "--budget");
+            if case.is_empty() { warning } else { format!("{case}: {warning}") }
         };
         self.warnings.extend(measured.warnings.iter().map(named));
     }
