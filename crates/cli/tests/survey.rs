@@ -156,3 +156,43 @@ fn threads_and_tasks_are_spawned_where_there_are_cpus_for_it() {
     assert!(one.contains("only one CPU is allowed") && !one.contains("each CPU: thread"), "{one}");
     shown("spawn", "1s", None);
 }
+
+#[test]
+fn every_cpu_has_its_gaps_with_what_they_are_due_to() {
+    // What the kernel's tracer says is taken from the program of that name.
+    let folder = Folder::new();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let line = "0 #1 1000000 2000 99.8 1500 700 3 0 40 5 6";
+    let write = format!(
+        "cat > '{0}' <<'END'\n#!/bin/sh\necho '{line}'\nEND\nchmod 755 '{0}'",
+        folder.file("rtla")
+    );
+    assert!(std::process::Command::new("sh").args(["-c", &write]).status().unwrap().success());
+    let output = unc()
+        .args(["survey", "jitter", "-q", "--budget", "1s", "--json", "-"])
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let jitter = topic(&found, "jitter");
+    let rows = jitter["rows"].as_array().unwrap();
+    assert_eq!(rows.len() as u64, found["machine"]["cpus"].as_u64().unwrap());
+    for row in rows {
+        let gaps = &row["gaps"];
+        let count = |value: &Value| value.as_u64().unwrap();
+        let all = gaps["by"].as_array().unwrap();
+        assert_eq!(all.iter().map(|by| count(&by["count"])).sum::<u64>(), count(&gaps["count"]));
+        assert!(count(&gaps["total_ns"]) <= count(&gaps["watched_ns"]), "{row}");
+        let longest = gaps["longest"].as_array().unwrap();
+        assert!(
+            longest.windows(2).all(|two| count(&two[0]["ns"]) >= count(&two[1]["ns"])),
+            "{row}"
+        );
+        assert!(longest.iter().all(|gap| count(&gap["ns"]) >= count(&gaps["threshold_ns"])));
+        let noise = &gaps["osnoise"];
+        assert!(row["name"] != "CPU 0" || noise["max_single_ns"] == 700_000, "{row}");
+    }
+    let text = shown("jitter", "1s", Some(a_cpu()));
+    assert!(text.contains("the longest gaps"), "{text}");
+}

@@ -14,9 +14,12 @@
 mod class;
 mod contention;
 mod counted;
+mod gaps;
+mod jitter;
 pub mod ledger;
 pub mod locks;
 mod machine;
+mod osnoise;
 mod pool;
 mod scale;
 mod spawn;
@@ -27,7 +30,10 @@ mod topic;
 pub mod usl;
 
 pub use class::Class;
+pub use gaps::Cause;
+pub use jitter::{ByCause, Gaps, LongGap};
 pub use machine::{Cache, Machine};
+pub use osnoise::Noise;
 pub use text::{markdown, text};
 pub use topic::{HandOff, Row, Topic};
 
@@ -100,7 +106,7 @@ pub struct Part {
 }
 
 /// Every topic, in the order of the report.
-pub const PARTS: [Part; 5] = [
+pub const PARTS: [Part; 6] = [
     Part {
         name: "machine",
         question: machine::QUESTION,
@@ -125,6 +131,12 @@ pub const PARTS: [Part; 5] = [
         question: spawn::QUESTION,
         measure: |plan, _| spawn::measure(plan),
         weight: 2,
+    },
+    Part {
+        name: "jitter",
+        question: jitter::QUESTION,
+        measure: |plan, _| jitter::measure(plan),
+        weight: 1,
     },
 ];
 

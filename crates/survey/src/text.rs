@@ -63,6 +63,7 @@ fn shown(topic: &Topic) -> Vec<(Option<String>, Table)> {
     }
     match topic.topic {
         "scale" => tables::scale(topic),
+        "jitter" => tables::jitter(topic),
         _ => parts(topic).iter().flat_map(|part| of_part(topic, part)).collect(),
     }
 }

@@ -1,6 +1,7 @@
 //! A topic's answer as plain data, from which the table and the JSON are made.
 
 use crate::Class;
+use crate::jitter::Gaps;
 use crate::usl::Fit;
 use serde::Serialize;
 use uncontended_bench::{Measurement, Report, Role, Stopped, Table};
@@ -75,6 +76,9 @@ pub struct Row {
     /// How throughput grows with the number of threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usl: Option<Fit>,
+    /// The gaps of a CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gaps: Option<Gaps>,
     /// Why it has no figures, or should have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
