@@ -196,3 +196,55 @@ fn every_cpu_has_its_gaps_with_what_they_are_due_to() {
     let text = shown("jitter", "1s", Some(a_cpu()));
     assert!(text.contains("the longest gaps"), "{text}");
 }
+
+#[test]
+fn two_threads_exchange_messages_free_and_pinned_and_every_pair_of_cpus_has_a_latency() {
+    let found = survey(&["affinity"], "2s");
+    let affinity = topic(&found, "affinity");
+    let cpus = uncontended_sys::affinity::allowed().unwrap();
+    if cpus.len() > 1 {
+        let matrix = &affinity["matrix"];
+        assert_eq!(matrix["cpus"], Value::from(cpus.clone()));
+        for (one, row) in matrix["ns"].as_array().unwrap().iter().enumerate() {
+            assert_eq!(row.as_array().unwrap().len(), cpus.len(), "{matrix}");
+            for (other, entry) in row.as_array().unwrap().iter().enumerate() {
+                assert_eq!(entry, &matrix["ns"][other][one], "{matrix}");
+                assert!(one != other || entry.is_null(), "{matrix}");
+            }
+        }
+        let rows = affinity["rows"].as_array().unwrap();
+        for name in ["ring, free", "ring, pinned", "futex, free", "futex, pinned"] {
+            let row = rows.iter().find(|row| row["name"] == name).unwrap();
+            assert!(row["ns"].as_f64().unwrap() > 0.0 && row["failed"].is_null(), "{row}");
+            let slices = row["over_time"]["slices"].as_array().unwrap();
+            assert!(!slices.is_empty() && row["over_time"]["steps"].is_array(), "{row}");
+        }
+        let has_multicast = rows.iter().any(|row| row["name"] == "UDP multicast, pinned");
+        assert_eq!(has_multicast, !mentions(affinity, "not_measured", "UDP multicast: "));
+        let text = shown("affinity", "2s", None);
+        assert!(text.contains("from CPU to CPU"), "{text}");
+    }
+    let one = shown("affinity", "2s", Some(a_cpu()));
+    assert!(one.contains("everything: only one CPU is allowed, and it takes two"), "{one}");
+}
+
+#[test]
+fn an_interrupted_survey_prints_what_is_finished_and_ends_by_the_signal() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let topics = ["survey", "machine", "affinity", "jitter", "-q", "--budget", "60s"];
+    let child = unc()
+        .args(topics)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+    let begun = std::time::Instant::now();
+    let output = child.wait_with_output().unwrap();
+    assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{:?}", begun.elapsed());
+    assert_eq!(output.status.signal(), Some(2), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("machine: ") && text.contains("interrupted"), "{text}");
+}

@@ -11,9 +11,12 @@
 
 #![forbid(unsafe_code)]
 
+mod affinity;
 mod class;
 mod contention;
+mod cores;
 mod counted;
+mod exchange;
 mod gaps;
 mod jitter;
 pub mod ledger;
@@ -29,7 +32,9 @@ pub mod throughput;
 mod topic;
 pub mod usl;
 
+pub use affinity::{OverTime, Slice, Step};
 pub use class::Class;
+pub use cores::Matrix;
 pub use gaps::Cause;
 pub use jitter::{ByCause, Gaps, LongGap};
 pub use machine::{Cache, Machine};
@@ -106,7 +111,7 @@ pub struct Part {
 }
 
 /// Every topic, in the order of the report.
-pub const PARTS: [Part; 6] = [
+pub const PARTS: [Part; 7] = [
     Part {
         name: "machine",
         question: machine::QUESTION,
@@ -137,6 +142,12 @@ pub const PARTS: [Part; 6] = [
         question: jitter::QUESTION,
         measure: |plan, _| jitter::measure(plan),
         weight: 1,
+    },
+    Part {
+        name: "affinity",
+        question: affinity::QUESTION,
+        measure: |plan, _| affinity::measure(plan),
+        weight: 2,
     },
 ];
 

@@ -1,9 +1,9 @@
 //! Tables of topics whose rows are not times of ways.
 
 use crate::usl::{Bounded, Fit};
-use crate::{Cause, Gaps, LongGap, Noise, Row, Topic};
+use crate::{Cause, Gaps, LongGap, Matrix, Noise, OverTime, Row, Step, Topic};
 use uncontended_figures::table::{Column, Table};
-use uncontended_figures::{Dimension, count, duration, number, percent, quantity};
+use uncontended_figures::{Dimension, count, duration, duration_f, number, percent, quantity};
 
 /// A table with its heading, if it has one.
 pub(crate) type Headed = (Option<String>, Table);
@@ -151,5 +151,92 @@ fn osnoise(noise: &[(&Row, Noise)]) -> Table {
         let own = [row.name.clone(), share, duration(noise.max_single_ns)];
         table.row(own.into_iter().chain(counts.map(count)));
     }
+    table
+}
+
+/// The most CPUs whose matrix is shown whole.
+const MOST_SHOWN: usize = 8;
+/// The most steps of a row that are shown.
+const MOST_STEPS: usize = 3;
+
+/// Rates over time, and the latency between CPUs.
+pub(crate) fn affinity(topic: &Topic) -> Vec<Headed> {
+    let mut rates = Table::new(vec![
+        Column::word("way"),
+        Column::figure("median").of("exchanges per second"),
+        Column::figure("least").of("exchanges per second"),
+        Column::figure("most").of("exchanges per second"),
+        Column::elastic("steps"),
+    ]);
+    for (row, over_time) in topic.rows.iter().filter_map(|row| Some((row, row.over_time.as_ref()?)))
+    {
+        let mut all: Vec<f64> = over_time.slices.iter().map(|slice| slice.per_s).collect();
+        all.sort_unstable_by(f64::total_cmp);
+        let at = |at: usize| all.get(at).map_or_else(|| "–".to_owned(), |rate| number(*rate));
+        let cells = [at(all.len() / 2), at(0), at(all.len().saturating_sub(1)), steps(over_time)];
+        rates.row(std::iter::once(row.name.clone()).chain(cells));
+    }
+    let mut tables = vec![(Some("over time".to_owned()), rates)];
+    if let Some(matrix) = &topic.matrix {
+        let heading = "from CPU to CPU: half of a round trip of a cache line".to_owned();
+        tables.push((Some(heading), latencies(matrix)));
+    }
+    tables
+}
+
+/// How many steps, and the largest of them, in their order.
+fn steps(over_time: &OverTime) -> String {
+    let size = |step: &Step| (step.after_per_s / step.before_per_s).ln().abs();
+    let mut largest = over_time.steps.clone();
+    largest.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    largest.truncate(MOST_STEPS);
+    largest.sort_by_key(|step| step.at_ns);
+    let shown = |step: &Step| {
+        let [before, after] = [step.before_per_s, step.after_per_s].map(number);
+        format!("{before} → {after} at {}", duration(step.at_ns))
+    };
+    match over_time.steps.len() {
+        0 => "none".to_owned(),
+        count => {
+            let largest: Vec<String> = largest.iter().map(shown).collect();
+            format!("{count}: {}", largest.join(", "))
+        }
+    }
+}
+
+fn latencies(matrix: &Matrix) -> Table {
+    let shown = |ns: Option<f64>| ns.map_or_else(|| "–".to_owned(), duration_f);
+    if matrix.cpus.len() <= MOST_SHOWN {
+        let heads = matrix.cpus.iter().map(|cpu| Column::titled(format!("CPU {cpu}")));
+        let mut table = Table::new(std::iter::once(Column::word("")).chain(heads).collect());
+        for (cpu, row) in matrix.cpus.iter().zip(&matrix.ns) {
+            let cells = row.iter().map(|ns| shown(*ns));
+            table.row(std::iter::once(format!("CPU {cpu}")).chain(cells));
+        }
+        return table;
+    }
+    let figures = ["least", "median", "most"].map(Column::figure);
+    let nearest = [Column::word("nearest"), Column::word("farthest")];
+    let mut table =
+        Table::new(std::iter::once(Column::word("pairs")).chain(figures).chain(nearest).collect());
+    let mut pairs: Vec<((usize, usize), f64)> =
+        matrix.pairs().into_iter().filter_map(|(pair, ns)| Some((pair, ns?))).collect();
+    pairs.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+    let at = |at: usize| pairs.get(at).map(|(_, ns)| *ns);
+    let named = |pair: Option<&((usize, usize), f64)>| {
+        let name = |&((one, other), _): &((usize, usize), f64)| {
+            format!("{} and {}", matrix.cpus[one], matrix.cpus[other])
+        };
+        pair.map_or_else(|| "–".to_owned(), name)
+    };
+    let last = pairs.len().saturating_sub(1);
+    table.row([
+        count(pairs.len() as u64),
+        shown(at(0)),
+        shown(at(pairs.len() / 2)),
+        shown(at(last)),
+        named(pairs.first()),
+        named(pairs.last()),
+    ]);
     table
 }

@@ -64,6 +64,11 @@ fn shown(topic: &Topic) -> Vec<(Option<String>, Table)> {
     match topic.topic {
         "scale" => tables::scale(topic),
         "jitter" => tables::jitter(topic),
+        "affinity" => {
+            let rows: Vec<&Row> = topic.rows.iter().collect();
+            let others = tables::affinity(topic);
+            std::iter::once((None, table(topic, &rows))).chain(others).collect()
+        }
         _ => parts(topic).iter().flat_map(|part| of_part(topic, part)).collect(),
     }
 }

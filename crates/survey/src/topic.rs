@@ -1,6 +1,8 @@
 //! A topic's answer as plain data, from which the table and the JSON are made.
 
 use crate::Class;
+use crate::affinity::OverTime;
+use crate::cores::Matrix;
 use crate::jitter::Gaps;
 use crate::usl::Fit;
 use serde::Serialize;
@@ -19,6 +21,9 @@ pub struct Topic {
     pub baseline: Option<String>,
     /// The rows.
     pub rows: Vec<Row>,
+    /// The latency from each CPU to each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matrix: Option<Matrix>,
     /// What was not measured, with the reason.
     pub not_measured: Vec<String>,
     /// What puts the figures in doubt, each with its remedy.
@@ -79,6 +84,9 @@ pub struct Row {
     /// The gaps of a CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gaps: Option<Gaps>,
+    /// The rate over time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_time: Option<OverTime>,
     /// Why it has no figures, or should have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
@@ -104,6 +112,7 @@ impl Topic {
             stopped_by: "nothing-to-compare",
             baseline: None,
             rows: Vec::new(),
+            matrix: None,
             not_measured: vec![format!("everything: {why}")],
             warnings: Vec::new(),
             notes: Vec::new(),
