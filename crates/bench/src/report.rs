@@ -158,6 +158,8 @@ pub struct Row {
     pub latency_ns: Option<Latency>,
     /// The subject's own figures: their medians over blocks.
     pub figures: Vec<(&'static str, f64)>,
+    /// Wall time per operation of every block, in their order.
+    pub block_ns: Vec<f64>,
 }
 
 impl Row {
@@ -178,6 +180,7 @@ impl Row {
             involuntary_per_s: None,
             latency_ns: None,
             figures: Vec::new(),
+            block_ns: Vec::new(),
         }
     }
 }

@@ -106,6 +106,7 @@ impl Tally {
             figures: (self.figures.iter())
                 .filter_map(|(&name, values)| Some((name, median(values)?)))
                 .collect(),
+            block_ns: self.ns.clone(),
         }
     }
 

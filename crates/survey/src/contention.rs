@@ -55,11 +55,29 @@ pub(crate) fn measure(plan: &Plan) -> Topic {
         [1, 2, cpus, 2 * cpus].into_iter().filter(|&n| n <= most).collect();
     counts.sort_unstable();
     counts.dedup();
+    let mut topic = by_threads(plan, &counts, &|_| true);
+    if cpus == 1 {
+        topic
+            .not_measured
+            .push("contention: only one CPU is allowed, so threads take turns".to_owned());
+    }
+    topic.notes.push(document());
+    topic
+}
+
+/// The ways to increment a counter that several threads may take.
+pub(crate) fn shared(plan: &Plan, counts: &[usize]) -> Topic {
+    by_threads(plan, counts, &|way| !matches!(way, Way::Barrier | Way::OwnCounter | Way::Writer))
+}
+
+/// Measures ways with each of these numbers of threads.
+fn by_threads(plan: &Plan, counts: &[usize], wants: &dyn Fn(Way) -> bool) -> Topic {
+    let cpus = Cpu::allowed().map_or(1, |cpus| cpus.len());
     let mut bench = Bench::new("contention", QUESTION).places([Place::Free]).per("increment");
     let mut rows = Vec::new();
-    for &threads in &counts {
+    for &threads in counts {
         for (name, way) in WAYS {
-            if !makes_sense(way, threads) {
+            if !makes_sense(way, threads) || !wants(way) {
                 continue;
             }
             let label = format!("{name}, {threads}");
@@ -79,12 +97,6 @@ pub(crate) fn measure(plan: &Plan) -> Topic {
         }
     }
     topic.baseline = Some("one plain thread".to_owned());
-    if cpus == 1 {
-        topic
-            .not_measured
-            .push("contention: only one CPU is allowed, so threads take turns".to_owned());
-    }
-    topic.notes.push(document());
     topic
 }
 

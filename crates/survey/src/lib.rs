@@ -11,19 +11,36 @@
 
 #![forbid(unsafe_code)]
 
+mod affinity;
 mod bystander;
 mod class;
 mod contention;
+mod cores;
 mod counted;
+mod exchange;
 mod fast_path;
+mod gaps;
+mod jitter;
 pub mod ledger;
 pub mod locks;
 mod machine;
+mod osnoise;
+mod pool;
+mod scale;
+mod spawn;
+mod tables;
 mod text;
+pub mod throughput;
 mod topic;
+pub mod usl;
 
+pub use affinity::{OverTime, Slice, Step};
 pub use class::Class;
+pub use cores::Matrix;
+pub use gaps::Cause;
+pub use jitter::{ByCause, Gaps, LongGap};
 pub use machine::{Cache, Machine};
+pub use osnoise::Noise;
 pub use text::{markdown, text};
 pub use topic::{HandOff, Row, Slowed, Topic};
 
@@ -51,6 +68,8 @@ pub struct Plan {
     pub locks: Vec<&'static str>,
     /// The most threads of a row; none: twice as many as CPUs.
     pub threads: Option<usize>,
+    /// Throughput by number of threads to which the topic `scale` fits its law, with its name; none: what was measured.
+    pub throughput: Option<(String, Vec<usl::Point>)>,
     /// Whether to end, asked between blocks: the topics that were measured are kept.
     pub is_over: fn() -> bool,
 }
@@ -77,6 +96,7 @@ impl Default for Plan {
             work: locks::Work::default(),
             locks: Vec::new(),
             threads: None,
+            throughput: None,
             is_over: || false,
         }
     }
@@ -89,21 +109,51 @@ pub struct Part {
     pub name: &'static str,
     /// The question that it answers.
     pub question: &'static str,
-    measure: fn(&Plan) -> Topic,
+    /// Measures, knowing the topics before it.
+    measure: fn(&Plan, &[Topic]) -> Topic,
     /// Its part of the time, relative to the others.
     weight: u32,
 }
 
 /// Every topic, in the order of the report.
-pub const PARTS: [Part; 3] = [
-    Part { name: "machine", question: machine::QUESTION, measure: machine::measure, weight: 0 },
+pub const PARTS: [Part; 7] = [
+    Part {
+        name: "machine",
+        question: machine::QUESTION,
+        measure: |plan, _| machine::measure(plan),
+        weight: 0,
+    },
     Part {
         name: "contention",
         question: contention::QUESTION,
-        measure: contention::measure,
+        measure: |plan, _| contention::measure(plan),
+        weight: 2,
+    },
+    Part {
+        name: "locks",
+        question: locks::QUESTION,
+        measure: |plan, _| locks::measure(plan),
+        weight: 5,
+    },
+    Part { name: "scale", question: scale::QUESTION, measure: scale::measure, weight: 2 },
+    Part {
+        name: "spawn",
+        question: spawn::QUESTION,
+        measure: |plan, _| spawn::measure(plan),
+        weight: 2,
+    },
+    Part {
+        name: "jitter",
+        question: jitter::QUESTION,
+        measure: |plan, _| jitter::measure(plan),
         weight: 1,
     },
-    Part { name: "locks", question: locks::QUESTION, measure: locks::measure, weight: 3 },
+    Part {
+        name: "affinity",
+        question: affinity::QUESTION,
+        measure: |plan, _| affinity::measure(plan),
+        weight: 2,
+    },
 ];
 
 /// What was measured.
@@ -125,17 +175,30 @@ impl Survey {
     }
 }
 
-/// Measures these parts, one after the other.
+/// Measures these parts, one after the other, in the order of [`PARTS`]: some use what others measured.
 #[must_use]
 pub fn measure(parts: &[Part], plan: &Plan) -> Survey {
     let machine = Machine::read();
-    let weights: u32 = parts.iter().map(|part| part.weight).sum();
-    let topics = parts.iter().map(|part| {
+    let mut parts = parts.to_vec();
+    parts.sort_by_key(|part| PARTS.iter().position(|known| known.name == part.name));
+    let parts = &parts;
+    let weights: u32 = parts.iter().map(|part| weight(part, parts, plan)).sum();
+    let mut topics: Vec<Topic> = Vec::new();
+    for part in parts {
         if (plan.is_over)() {
-            return Topic::left_out(part.name, part.question, "interrupted");
+            topics.push(Topic::left_out(part.name, part.question, "interrupted"));
+            continue;
         }
-        let share = f64::from(part.weight) / f64::from(weights.max(1));
-        (part.measure)(&Plan { budget: plan.budget.mul_f64(share), ..plan.clone() })
-    });
-    Survey { schema: SCHEMA, topics: topics.collect(), machine }
+        let share = f64::from(weight(part, parts, plan)) / f64::from(weights.max(1));
+        let plan = Plan { budget: plan.budget.mul_f64(share), ..plan.clone() };
+        topics.push((part.measure)(&plan, &topics));
+    }
+    Survey { schema: SCHEMA, topics, machine }
+}
+
+/// A part's weight among these: the law of scaling takes no time if its figures come from elsewhere.
+fn weight(part: &Part, parts: &[Part], plan: &Plan) -> u32 {
+    let is_source = |part: &Part| scale::SOURCES.contains(&part.name);
+    let is_given = plan.throughput.is_some() || parts.iter().any(is_source);
+    if part.name == "scale" && is_given { 0 } else { part.weight }
 }

@@ -1,6 +1,6 @@
 //! The survey for people: a table a topic.
 
-use crate::{Row, Slowed, Survey, Topic};
+use crate::{Row, Slowed, Survey, Topic, tables};
 use std::fmt::Write as _;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::{several, wrap};
@@ -11,19 +11,19 @@ use uncontended_figures::{duration, duration_f, ratio};
 pub fn text(survey: &Survey, columns: usize, paint: Paint) -> String {
     let mut out = String::new();
     for topic in &survey.topics {
-        let _ = writeln!(out, "{}: {}?", paint.bold(topic.topic), topic.question);
+        let name = format!("{}: ", topic.topic);
+        let question = wrap(&format!("{}?", topic.question), &name, columns);
+        out.push_str(&question.replacen(topic.topic, &paint.bold(topic.topic), 1));
         if topic.topic == "machine" {
             for (name, fact) in survey.machine.lines() {
                 out.push_str(&wrap(&fact, &format!("  {name:<14}"), columns));
             }
         } else {
-            for part in parts(topic) {
-                if let Some(heading) = heading(topic, &part) {
+            for (heading, table) in shown(topic) {
+                if let Some(heading) = heading {
                     let _ = writeln!(out, "\n{heading}");
                 }
-                out.push_str(&table(topic, &part).text(columns, paint));
-                let more = [longest(&part), slowed(&part)].into_iter().flatten();
-                out.extend(more.map(|table| table.text(columns, paint)));
+                out.push_str(&table.text(columns, paint));
             }
         }
         remarks(&mut out, topic, columns);
@@ -43,19 +43,40 @@ pub fn markdown(survey: &Survey) -> String {
                 let _ = writeln!(out, "- {name}: {fact}");
             }
         } else {
-            for part in parts(topic) {
-                if let Some(heading) = heading(topic, &part) {
+            for (heading, table) in shown(topic) {
+                if let Some(heading) = heading {
                     let _ = writeln!(out, "{heading}:\n");
                 }
-                let _ = writeln!(out, "{}", table(topic, &part).markdown());
-                let more = [longest(&part), slowed(&part)].into_iter().flatten();
-                out.extend(more.map(|table| table.markdown() + "\n"));
+                let _ = writeln!(out, "{}", table.markdown());
             }
         }
         remarks(&mut out, topic, usize::MAX);
         out.push('\n');
     }
     out
+}
+
+/// The tables of a topic, some with a heading.
+fn shown(topic: &Topic) -> Vec<(Option<String>, Table)> {
+    if topic.rows.is_empty() {
+        return Vec::new();
+    }
+    match topic.topic {
+        "scale" => tables::scale(topic),
+        "jitter" => tables::jitter(topic),
+        "affinity" => {
+            let rows: Vec<&Row> = topic.rows.iter().collect();
+            let others = tables::affinity(topic);
+            std::iter::once((None, table(topic, &rows))).chain(others).collect()
+        }
+        _ => parts(topic).iter().flat_map(|part| of_part(topic, part)).collect(),
+    }
+}
+
+fn of_part(topic: &Topic, part: &[&Row]) -> Vec<(Option<String>, Table)> {
+    let first = (heading(topic, part), table(topic, part));
+    let others = [longest(part), slowed(part)].into_iter().flatten().map(|table| (None, table));
+    std::iter::once(first).chain(others).collect()
 }
 
 /// The rows of a topic by number of threads and class, if it compares within them.
@@ -168,10 +189,10 @@ fn cells(row: &Row, is_locks: bool, waits: bool) -> Vec<String> {
 
 fn remarks(out: &mut String, topic: &Topic, columns: usize) {
     if let Some(baseline) = &topic.baseline {
-        let _ = writeln!(
-            out,
+        let remark = format!(
             "Ratios are to {baseline}, within a round; their intervals hold at all looks together."
         );
+        out.push_str(&wrap(&remark, "", columns));
     }
     let kinds = [
         ("note", &topic.notes),

@@ -1,6 +1,10 @@
 //! A topic's answer as plain data, from which the table and the JSON are made.
 
 use crate::Class;
+use crate::affinity::OverTime;
+use crate::cores::Matrix;
+use crate::jitter::Gaps;
+use crate::usl::Fit;
 use serde::Serialize;
 use uncontended_bench::{Measurement, Report, Role, Stopped, Table};
 
@@ -17,6 +21,9 @@ pub struct Topic {
     pub baseline: Option<String>,
     /// The rows.
     pub rows: Vec<Row>,
+    /// The latency from each CPU to each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matrix: Option<Matrix>,
     /// What was not measured, with the reason.
     pub not_measured: Vec<String>,
     /// What puts the figures in doubt, each with its remedy.
@@ -74,6 +81,18 @@ pub struct Row {
     pub blocks: u64,
     /// Operations of all blocks.
     pub operations: u64,
+    /// Time per operation of every block.
+    #[serde(skip)]
+    pub block_ns: Vec<f64>,
+    /// How throughput grows with the number of threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usl: Option<Fit>,
+    /// The gaps of a CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gaps: Option<Gaps>,
+    /// The rate over time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_time: Option<OverTime>,
     /// Why it has no figures, or should have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
@@ -117,6 +136,7 @@ impl Topic {
             stopped_by: "nothing-to-compare",
             baseline: None,
             rows: Vec::new(),
+            matrix: None,
             not_measured: vec![format!("everything: {why}")],
             warnings: Vec::new(),
             notes: Vec::new(),
@@ -175,13 +195,15 @@ impl Topic {
                 }),
                 blocks: row.blocks,
                 operations: row.operations,
+                block_ns: row.block_ns.clone(),
                 failed: row.failed.clone(),
                 ..Row::default()
             });
         }
-        let named = |warning: &String| match case {
-            "" => warning.clone(),
-            case => format!("{case}: {warning}"),
+        let named = |warning: &String| {
+            // The flag of `unc survey` for what the benchmarks call so.
+            let warning = warning.replace("--seconds", "--budget");
+            if case.is_empty() { warning } else { format!("{case}: {warning}") }
         };
         self.warnings.extend(measured.warnings.iter().map(named));
     }

@@ -34,9 +34,38 @@ pub fn process() -> Usage {
     }
 }
 
+/// The usage of the calling thread until now; zeros where the kernel does not report it.
+#[cfg(target_os = "linux")]
+pub fn thread() -> Usage {
+    // SAFETY: zeroed (L5).
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: a pointer to `usage` (L2).
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+    Usage {
+        cpu_ns: ns(usage.ru_utime) + ns(usage.ru_stime),
+        voluntary: usage.ru_nvcsw as u64,
+        involuntary: usage.ru_nivcsw as u64,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::process;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_thread_has_its_own_usage() {
+        let before = super::thread();
+        let other = || {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            super::thread().voluntary
+        };
+        assert!(std::thread::spawn(other).join().unwrap() > 0);
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        assert!(super::thread().voluntary > before.voluntary);
+        assert!(super::thread().cpu_ns <= process().cpu_ns, "a part of the whole");
+    }
 
     #[test]
     fn sleeping_is_a_voluntary_switch_and_work_takes_cpu_time() {

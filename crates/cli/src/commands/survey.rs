@@ -14,7 +14,8 @@ use uncontended_figures::read::whole;
 use uncontended_figures::table::Paint;
 use uncontended_figures::text::closest;
 use uncontended_survey::locks::{self, Work};
-use uncontended_survey::{PARTS, Part, Plan, SCHEMA, Survey};
+use uncontended_survey::usl::Point;
+use uncontended_survey::{PARTS, Part, Plan, SCHEMA, Survey, throughput};
 use uncontended_sys::interrupts;
 
 const QUICK: Duration = Duration::from_secs(55);
@@ -27,6 +28,7 @@ Examples:
   unc survey locks --full             also under other scheduling classes, in a quarter of an hour
   unc survey locks --inside 16 --outside 100     with more work in the lock, and between two acquisitions
   unc survey locks --lock futex --lock bounded   these, next to std's mutex
+  unc survey scale --from DATA        the scalability law of your own figures
   unc survey --list                   the topics; with `locks`, the locks
 
 Every ratio is taken within a round of interleaved blocks, and its interval holds at all looks together; each table compares \
@@ -34,7 +36,7 @@ its baseline with itself. Figures are of this machine at this hour.
 
 Exit status: 0 measured; 3 some interval has no bound yet within the budget; 2 could not run.";
 
-/// Measure what contention costs on this machine: increments, locks, and what the machine itself puts in doubt
+/// Measure what contention costs on this machine: increments, locks, scaling, and what the machine puts in doubt
 #[derive(Debug, Clone, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Flags {
@@ -42,7 +44,7 @@ pub(crate) struct Flags {
     #[arg(value_name = "TOPIC")]
     topics: Vec<String>,
     /// List the topics with their questions; with the topic `locks`, its locks
-    #[arg(long, conflicts_with_all = ["quick", "full", "json", "markdown"])]
+    #[arg(long, conflicts_with_all = ["quick", "full", "json", "markdown", "from"])]
     list: bool,
     /// Measure in a minute what most people look for (the default)
     #[arg(long, conflicts_with = "full")]
@@ -65,6 +67,9 @@ pub(crate) struct Flags {
     /// Cache lines of its own that a thread changes between two acquisitions
     #[arg(long, value_name = "LINES", default_value_t = Work::default().outside, value_parser = whole::<usize>(0..=100_000))]
     outside: usize,
+    /// Fit the topic `scale` to these figures (`-` for stdin): a number of threads and a throughput a line
+    #[arg(long, value_name = "DATA")]
+    from: Option<PathBuf>,
     /// Seed of the order of blocks
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>(0..=u64::MAX))]
     seed: u64,
@@ -83,7 +88,7 @@ impl Flags {
     /// Measures, prints, and returns the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
         let written = [("--json", self.json.as_deref()), ("--markdown", self.markdown.as_deref())];
-        if let Err(failure) = files::distinct(&written, &[]) {
+        if let Err(failure) = files::distinct(&written, &[("--from", self.from.as_deref())]) {
             return refuse(SCHEMA, &failure, self.json.as_deref());
         }
         match self.answer() {
@@ -109,11 +114,13 @@ impl Flags {
             return Ok(0);
         }
         let locks = self.locks(&parts)?;
+        let throughput = self.throughput(&parts)?;
         files::writable(
             [&self.json, &self.markdown].into_iter().filter_map(|path| path.as_deref()),
         )?;
         catch_interrupts()?;
-        let survey = uncontended_survey::measure(&parts, &self.plan(locks));
+        let plan = self.plan(locks, throughput);
+        let survey = uncontended_survey::measure(&parts, &plan);
         self.write(&survey)?;
         Ok(if survey.is_undecided() { 3 } else { 0 })
     }
@@ -145,7 +152,32 @@ impl Flags {
         self.locks.iter().map(lock).collect()
     }
 
-    fn plan(&self, locks: Vec<&'static str>) -> Plan {
+    /// The user's own figures, with their name.
+    fn throughput(&self, parts: &[Part]) -> Result<Option<(String, Vec<Point>)>, Failure> {
+        let Some(path) = &self.from else { return Ok(None) };
+        if !parts.iter().any(|part| part.name == "scale") {
+            return Err(Failure::new(
+                "--from gives figures to the topic scale, which is not asked for",
+                "name the topic scale, or leave out --from",
+            ));
+        }
+        let read = match path.as_os_str() == "-" {
+            true => std::io::read_to_string(std::io::stdin()),
+            false => std::fs::read_to_string(path),
+        };
+        let name =
+            if path.as_os_str() == "-" { "standard input".to_owned() } else { files::named(path) };
+        let remedy =
+            "give lines such as `4 1200`: a number of threads, and the throughput that they have";
+        let text = read.map_err(|error| {
+            Failure::new(format!("{name} cannot be read: {}", files::why(&error)), remedy)
+        })?;
+        let points = throughput::parse(&text)
+            .map_err(|why| Failure::new(format!("{name}: {why}"), remedy))?;
+        Ok(Some((name, points)))
+    }
+
+    fn plan(&self, locks: Vec<&'static str>, throughput: Option<(String, Vec<Point>)>) -> Plan {
         let usual = if self.full { FULL } else { QUICK };
         Plan {
             budget: self.budget.unwrap_or(usual),
@@ -155,6 +187,7 @@ impl Flags {
             work: Work { inside: self.inside, outside: self.outside },
             locks,
             threads: self.threads,
+            throughput,
             is_over: || interrupts::received().is_some(),
         }
     }

@@ -1,0 +1,217 @@
+//! How throughput grows with the number of threads: the Universal Scalability Law ([`usl`]), fitted to what this survey
+//! measured, or to a user's own figures.
+//!
+//! # Contract
+//! What the topics before this one measured with at least three numbers of threads is fitted, block by block. If no
+//! such topic was asked for, this one measures increments of a shared counter by every number of threads. Where there
+//! are [`TRUSTED`] CPUs, only rows with at most a thread for each CPU take part: beyond, threads share CPUs, which the
+//! law does not describe. With fewer CPUs all rows take part, and a warning says that the fit is not to be trusted.
+
+use crate::usl::{self, FEWEST, Fit, Point};
+use crate::{Class, Plan, Row, Topic, contention};
+use uncontended_bench::Cpu;
+use uncontended_figures::text::several;
+
+pub(crate) const QUESTION: &str =
+    "how does throughput grow with the number of threads, and where does it end";
+/// The fewest CPUs for a fit that says something of more.
+const TRUSTED: usize = 4;
+/// The most numbers of threads of this topic's own measurement.
+const MOST_COUNTS: usize = 12;
+/// The topics whose rows have numbers of threads.
+pub(crate) const SOURCES: [&str; 2] = ["contention", "locks"];
+
+/// Figures that the law is fitted to.
+#[derive(Clone, Debug)]
+struct Series {
+    name: String,
+    class: Class,
+    points: Vec<Point>,
+}
+
+/// Fits what `earlier` topics measured, or `plan.throughput`.
+pub(crate) fn measure(plan: &Plan, earlier: &[Topic]) -> Topic {
+    let cpus = Cpu::allowed().map_or(1, |cpus| cpus.len());
+    if let Some((name, points)) = &plan.throughput {
+        let series = Series { name: name.clone(), class: Class::Other, points: points.clone() };
+        let mut topic = fitted(vec![series], plan.seed, cpus);
+        let most = points.iter().map(|point| point.threads).max().unwrap_or(0);
+        if most < TRUSTED as u64 {
+            topic.warnings.push(doubt("figures of fewer than four threads"));
+        }
+        return topic;
+    }
+    let sources: Vec<&Topic> =
+        earlier.iter().filter(|topic| SOURCES.contains(&topic.topic)).collect();
+    let own = sources.is_empty().then(|| contention::shared(plan, &counts(plan, cpus)));
+    let sources = own.as_ref().map_or(sources, |own| vec![own]);
+    let most = if cpus < TRUSTED { usize::MAX } else { cpus };
+    let series = sources.iter().flat_map(|topic| series(topic, most)).collect();
+    let mut topic = fitted(series, plan.seed, cpus);
+    topic.notes.push("throughput in operations per second".to_owned());
+    if let Some(own) = &own {
+        topic.stopped_by = own.stopped_by;
+        topic.warnings.extend(own.warnings.iter().cloned());
+        topic.notes.push("increments of a counter, by one and more threads; with the topics contention and locks, their rows are fitted".to_owned());
+    }
+    if cpus < TRUSTED {
+        let few = several(cpus as u64, "CPU", "CPUs");
+        topic.warnings.push(doubt(&format!("{few}: with more threads than that, they take turns")));
+    }
+    topic
+}
+
+fn doubt(why: &str) -> String {
+    format!("{why}; the fit is not to be trusted: measure on a machine with at least four CPUs")
+}
+
+/// One to as many threads as CPUs, or to four, not more than [`MOST_COUNTS`] of them: each number, then in steps that
+/// grow.
+fn counts(plan: &Plan, cpus: usize) -> Vec<usize> {
+    let most = cpus.max(TRUSTED).min(plan.threads.unwrap_or(usize::MAX));
+    let grown = std::iter::successors(Some(1), |&n| Some((n + 1).max(n * 3 / 2)));
+    let mut counts: Vec<usize> = match most {
+        few if few <= MOST_COUNTS => (1..=few).collect(),
+        _ => grown.take_while(|&n| n < most).collect(),
+    };
+    if counts.last() != Some(&most) {
+        counts.push(most);
+    }
+    counts
+}
+
+/// The rows of a topic that differ in their number of threads alone.
+fn series(topic: &Topic, most: usize) -> Vec<Series> {
+    let mut all: Vec<Series> = Vec::new();
+    let takes_part =
+        |row: &&Row| row.role != "control" && row.failed.is_none() && row.threads <= most;
+    for row in topic.rows.iter().filter(takes_part) {
+        let name = match topic.topic {
+            "locks" => format!("{} (lock)", row.name),
+            _ => row.name.clone(),
+        };
+        let points = row
+            .block_ns
+            .iter()
+            .filter(|ns| **ns > 0.0)
+            .map(|ns| Point { threads: row.threads as u64, throughput: 1e9 / ns });
+        match all.iter_mut().find(|series| (&series.name, series.class) == (&name, row.class)) {
+            Some(series) => series.points.extend(points),
+            None => all.push(Series { name, class: row.class, points: points.collect() }),
+        }
+    }
+    all
+}
+
+/// The topic of these series.
+fn fitted(all: Vec<Series>, seed: u64, cpus: usize) -> Topic {
+    let mut topic = Topic::left_out("scale", QUESTION, "");
+    topic.not_measured.clear();
+    topic.stopped_by = "read";
+    let mut too_few = Vec::new();
+    for series in all {
+        let counts = counted(&series.points);
+        if counts.len() < FEWEST {
+            too_few.extend((counts.len() > 1).then_some(series.name));
+            continue;
+        }
+        let most = counts.last().copied().unwrap_or(1);
+        let beyond = most.max(cpus as u64);
+        if let Some(fit) = usl::fit(&series.points, &[2 * beyond, 4 * beyond], seed) {
+            topic.rows.push(row(&series, most as usize, fit));
+        }
+    }
+    if !too_few.is_empty() {
+        topic.not_measured.push(format!(
+            "{}: measured with fewer than {FEWEST} numbers of threads (where there are four CPUs, of threads that have one each)",
+            too_few.join(", ")
+        ));
+    }
+    topic.notes.push(format!(
+        "throughput of N threads: gamma N / (1 + sigma (N - 1) + kappa N (N - 1)); intervals at 95 %, from {} resamples; what stands under \"predicted\" was not measured",
+        uncontended_figures::whole(usl::RESAMPLES as u64)
+    ));
+    let steep =
+        topic.rows.iter().filter(|row| row.usl.as_ref().is_some_and(|fit| fit.sigma.value > 1.0));
+    let steep: Vec<&str> = steep.map(|row| row.name.as_str()).collect();
+    if !steep.is_empty() {
+        topic.notes.push(format!(
+            "{}: sigma above 1: a second thread takes more than it adds, and a share of the work cannot say so",
+            steep.join(", ")
+        ));
+    }
+    topic
+}
+
+fn counted(points: &[Point]) -> Vec<u64> {
+    let mut counts: Vec<u64> = points.iter().map(|point| point.threads).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    counts
+}
+
+fn row(series: &Series, threads: usize, fit: Fit) -> Row {
+    Row {
+        name: series.name.clone(),
+        threads,
+        class: series.class,
+        role: "subject",
+        blocks: series.points.len() as u64,
+        usl: Some(fit),
+        ..Row::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A topic whose rows scale by this law.
+    fn measured(topic: &'static str, law: usl::Law, counts: &[usize]) -> Topic {
+        let mut all = Topic::left_out(topic, "", "");
+        let row = |&threads: &usize| Row {
+            name: "planted".to_owned(),
+            threads,
+            role: "subject",
+            block_ns: vec![1e9 / law.throughput(threads as u64); 6],
+            ..Row::default()
+        };
+        all.rows = counts.iter().map(row).collect();
+        all.rows.push(Row { role: "control", ..row(&counts[0]) });
+        all
+    }
+
+    #[test]
+    fn rows_of_earlier_topics_are_fitted_as_far_as_each_thread_has_a_cpu() {
+        let law = usl::Law { sigma: 0.1, kappa: 0.005, gamma: 1e7 };
+        let locks = measured("locks", law, &[1, 2, 4, 8]);
+        let found = fitted(series(&locks, 8), 1, 8);
+        let fit = found.rows[0].usl.as_ref().unwrap();
+        assert_eq!((found.rows[0].name.as_str(), found.rows[0].threads), ("planted (lock)", 8));
+        assert!((fit.sigma.value - 0.1).abs() < 1e-9 && (fit.kappa.value - 0.005).abs() < 1e-9);
+        assert_eq!(fit.predicted.iter().map(|it| it.threads).collect::<Vec<_>>(), [16, 32]);
+        assert_eq!(fit.points.len(), 4);
+        // With two CPUs, as far as they go, there is nothing to fit, and this is said.
+        let found = fitted(series(&locks, 2), 1, 2);
+        assert!(found.rows.is_empty() && found.not_measured[0].contains("planted (lock)"));
+    }
+
+    #[test]
+    fn the_law_is_not_fitted_to_what_it_cannot_say_silently() {
+        let law = usl::Law { sigma: 3.0, kappa: 0.0, gamma: 1e7 };
+        let found = fitted(series(&measured("contention", law, &[1, 2, 3, 4]), 4), 1, 4);
+        assert!(
+            found.notes.iter().any(|note| note.starts_with("planted: sigma above 1")),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn every_number_of_threads_is_measured_or_some_up_to_the_last() {
+        let of = |threads, cpus| counts(&Plan { threads, ..Plan::default() }, cpus);
+        assert_eq!(of(None, 2), [1, 2, 3, 4]);
+        assert_eq!(of(Some(3), 8), [1, 2, 3]);
+        assert_eq!(of(None, 64), [1, 2, 3, 4, 6, 9, 13, 19, 28, 42, 63, 64]);
+        assert!(of(None, 1024).len() < 22);
+    }
+}
