@@ -160,6 +160,8 @@ pub struct Row {
     pub figures: Vec<(&'static str, f64)>,
     /// Wall time per operation of every block, in their order.
     pub block_ns: Vec<f64>,
+    /// The subject's own figures of every block, in their order.
+    pub block_figures: Vec<(&'static str, Vec<f64>)>,
 }
 
 impl Row {
@@ -181,6 +183,7 @@ impl Row {
             latency_ns: None,
             figures: Vec::new(),
             block_ns: Vec::new(),
+            block_figures: Vec::new(),
         }
     }
 }

@@ -107,6 +107,7 @@ impl Tally {
                 .filter_map(|(&name, values)| Some((name, median(values)?)))
                 .collect(),
             block_ns: self.ns.clone(),
+            block_figures: self.figures.iter().map(|(&name, of)| (name, of.clone())).collect(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! Document 003: longest waits and longest idle times of mutexes and spinlocks, under several schedulers.
 
 use crate::counted::Worst;
+use crate::findings::findings;
 use crate::ledger::{Ledger, Span};
 use crate::{Class, Plan, Slowed, Topic, bystander, fast_path};
 use std::sync::OnceLock;
@@ -177,6 +178,9 @@ pub(crate) fn measure(plan: &Plan) -> Topic {
     let cpus = uncontended_bench::Cpu::allowed().map_or(1, |cpus| cpus.len());
     let share = |share| Plan { budget: plan.budget.mul_f64(share), ..plan.clone() };
     let mut topic = contended(&share(1.0 - FAST_PATH_SHARE - BYSTANDER_SHARE), cpus);
+    let (found, left_out) = findings(&topic.rows, cpus);
+    topic.findings = found;
+    topic.not_measured.extend(left_out);
     let fast = fast_path::measure(&share(FAST_PATH_SHARE));
     add_fast_path(&mut topic, &fast);
     if cpus == 1 {
@@ -380,6 +384,8 @@ fn run<G: Guarding + Send>(subject: &mut Subject, block: &mut Block) {
     block.counts(ledger.span_ns, ledger.acquisitions);
     block.figure("wait_ns", mean(ledger.wait_ns));
     block.figure("idle_ns", mean(ledger.idle_ns));
+    block.figure("longest_wait_ns", ledger.longest_wait_ns as f64);
+    block.figure("longest_idle_ns", ledger.longest_idle_ns as f64);
     block.figure("overtaken_p99", ledger.overtaken_p99 as f64);
     block.latencies_ns(ledger.hand_offs_ns.iter().copied());
 }

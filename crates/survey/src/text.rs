@@ -1,6 +1,6 @@
 //! The survey for people: a table a topic.
 
-use crate::{Row, Slowed, Survey, Topic, tables};
+use crate::{Finding, Row, Slowed, Survey, Topic, tables};
 use std::fmt::Write as _;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::{several, wrap};
@@ -194,6 +194,9 @@ fn remarks(out: &mut String, topic: &Topic, columns: usize) {
         );
         out.push_str(&wrap(&remark, "", columns));
     }
+    for finding in &topic.findings {
+        out.push_str(&wrap(&said(finding), &format!("{}: ", finding.verdict), columns));
+    }
     let kinds = [
         ("note", &topic.notes),
         ("warning", &topic.warnings),
@@ -204,4 +207,13 @@ fn remarks(out: &mut String, topic: &Topic, columns: usize) {
             out.push_str(&wrap(remark, &format!("{kind}: "), columns));
         }
     }
+}
+
+/// A finding with what was compared.
+fn said(finding: &Finding) -> String {
+    let pairs = finding.pairs.iter().map(|pair| {
+        let shown = ratio(pair.ratio, pair.low, pair.high.unwrap_or(f64::INFINITY));
+        format!("{} {shown}", pair.compared)
+    });
+    format!("{} ({})", finding.finding, pairs.collect::<Vec<_>>().join("; "))
 }

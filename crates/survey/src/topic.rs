@@ -3,6 +3,7 @@
 use crate::Class;
 use crate::affinity::OverTime;
 use crate::cores::Matrix;
+use crate::findings::Finding;
 use crate::jitter::Gaps;
 use crate::usl::Fit;
 use serde::Serialize;
@@ -24,6 +25,9 @@ pub struct Topic {
     /// The latency from each CPU to each other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matrix: Option<Matrix>,
+    /// What others found, and whether it holds here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     /// What was not measured, with the reason.
     pub not_measured: Vec<String>,
     /// What puts the figures in doubt, each with its remedy.
@@ -84,6 +88,9 @@ pub struct Row {
     /// Time per operation of every block.
     #[serde(skip)]
     pub block_ns: Vec<f64>,
+    /// Other figures of every block, by name.
+    #[serde(skip)]
+    pub block_figures: Vec<(&'static str, Vec<f64>)>,
     /// How throughput grows with the number of threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usl: Option<Fit>,
@@ -136,6 +143,7 @@ impl Topic {
             stopped_by: "nothing-to-compare",
             baseline: None,
             rows: Vec::new(),
+            findings: Vec::new(),
             matrix: None,
             not_measured: vec![format!("everything: {why}")],
             warnings: Vec::new(),
@@ -196,6 +204,7 @@ impl Topic {
                 blocks: row.blocks,
                 operations: row.operations,
                 block_ns: row.block_ns.clone(),
+                block_figures: row.block_figures.clone(),
                 failed: row.failed.clone(),
                 ..Row::default()
             });
