@@ -148,6 +148,20 @@ impl Table {
         }
     }
 
+    /// The titles of the columns; a group's name precedes them.
+    #[must_use]
+    pub fn titles(&self) -> Vec<String> {
+        let title = |column: &Column| format!("{} {}", column.group, column.title);
+        self.columns.iter().map(|column| title(column).trim().to_owned()).collect()
+    }
+
+    /// The cells, by row, each with whether it is a figure.
+    pub fn cells(&self) -> impl Iterator<Item = impl Iterator<Item = (&str, bool)>> {
+        let is_figure = |at: usize| self.columns[at].fit == Fit::Right;
+        let cell = move |(at, cell)| (String::as_str(cell), is_figure(at));
+        self.rows.iter().map(move |row| row.iter().enumerate().map(cell))
+    }
+
     /// The lines of the table, each ending in a line feed, at most `limit` columns wide.
     #[must_use]
     pub fn text(&self, limit: usize, paint: Paint) -> String {
@@ -176,9 +190,7 @@ impl Table {
             let cells: Vec<String> = cells.map(|cell| cell.replace('|', "\\|")).collect();
             format!("| {} |\n", cells.join(" | "))
         };
-        let title =
-            |column: &Column| format!("{} {}", column.group, column.title).trim().to_owned();
-        let mut text = line(&mut self.columns.iter().map(title));
+        let mut text = line(&mut self.titles().into_iter());
         text.push('|');
         for column in &self.columns {
             text.push_str(if column.fit == Fit::Right { "--:|" } else { ":--|" });

@@ -26,6 +26,7 @@ pub mod rows;
 pub mod run;
 mod spans;
 mod summary;
+pub mod survey;
 pub mod svg;
 pub mod terminal;
 pub mod terms;

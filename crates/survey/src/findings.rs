@@ -6,6 +6,7 @@
 
 use crate::{Class, Row};
 use serde::Serialize;
+use uncontended_figures::ratio;
 use uncontended_stats::{Margin, MaxError, QuantileRatio, Rate};
 
 const MAX_ERROR: f64 = 0.05;
@@ -143,6 +144,18 @@ fn compare(
         high: high.is_finite().then_some(high),
         exceeds: sentence.exceeds,
     })
+}
+
+impl Finding {
+    /// The sentence, with what was compared.
+    #[must_use]
+    pub fn said(&self) -> String {
+        let pairs = self.pairs.iter().map(|pair| {
+            let shown = ratio(pair.ratio, pair.low, pair.high.unwrap_or(f64::INFINITY));
+            format!("{} {shown}", pair.compared)
+        });
+        format!("{} ({})", self.finding, pairs.collect::<Vec<_>>().join("; "))
+    }
 }
 
 impl Side {

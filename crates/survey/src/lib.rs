@@ -14,6 +14,7 @@
 mod affinity;
 mod bystander;
 mod class;
+mod columns;
 mod contention;
 mod cores;
 mod counted;
@@ -29,7 +30,7 @@ mod osnoise;
 mod pool;
 mod scale;
 mod spawn;
-mod tables;
+
 mod text;
 pub mod throughput;
 mod topic;
@@ -43,7 +44,7 @@ pub use gaps::Cause;
 pub use jitter::{ByCause, Gaps, LongGap};
 pub use machine::{Cache, Machine};
 pub use osnoise::Noise;
-pub use text::{markdown, text};
+pub use text::{markdown, tables, text};
 pub use topic::{HandOff, Row, Slowed, Topic};
 
 use serde::Serialize;

@@ -20,6 +20,20 @@ pub(crate) const QUESTION: &str =
 /// What the locks are compared with.
 pub(crate) const BASELINE: &str = "std";
 const C_LIBRARY: &str = "pthread";
+/// In less time than this, only [`FEW`] are measured: the intervals of all would be wide.
+const FOR_ALL: Duration = Duration::from_secs(30);
+/// Those that most people ask about.
+const FEW: [&str; 9] = [
+    "pthread",
+    "tas",
+    "ttas",
+    "ttas-backoff",
+    "ttas-yield",
+    "futex",
+    "bounded",
+    "ticket",
+    "mcs-park",
+];
 /// How long threads acquire a lock in a block, and how often each at most.
 const BLOCK_NS: u64 = 10_000_000;
 const MOST_NOTES: usize = 1 << 18;
@@ -176,8 +190,17 @@ const BYSTANDER_SHARE: f64 = 0.2;
 /// Measures every lock.
 pub(crate) fn measure(plan: &Plan) -> Topic {
     let cpus = uncontended_bench::Cpu::allowed().map_or(1, |cpus| cpus.len());
+    let is_few = plan.locks.is_empty() && !plan.full && plan.budget < FOR_ALL;
+    let locks = if is_few { FEW.to_vec() } else { plan.locks.clone() };
+    let plan = &Plan { locks, ..plan.clone() };
     let share = |share| Plan { budget: plan.budget.mul_f64(share), ..plan.clone() };
     let mut topic = contended(&share(1.0 - FAST_PATH_SHARE - BYSTANDER_SHARE), cpus);
+    if is_few {
+        let others = list().len() - 1 - FEW.len();
+        topic.not_measured.push(format!(
+            "{others} more locks: `unc survey locks` has the time for all, or name some with --lock"
+        ));
+    }
     let (found, left_out) = findings(&topic.rows, cpus);
     topic.findings = found;
     topic.not_measured.extend(left_out);

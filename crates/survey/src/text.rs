@@ -1,6 +1,6 @@
 //! The survey for people: a table a topic.
 
-use crate::{Finding, Row, Slowed, Survey, Topic, tables};
+use crate::{Row, Slowed, Survey, Topic, columns};
 use std::fmt::Write as _;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::{several, wrap};
@@ -19,7 +19,7 @@ pub fn text(survey: &Survey, columns: usize, paint: Paint) -> String {
                 out.push_str(&wrap(&fact, &format!("  {name:<14}"), columns));
             }
         } else {
-            for (heading, table) in shown(topic) {
+            for (heading, table) in tables(topic) {
                 if let Some(heading) = heading {
                     let _ = writeln!(out, "\n{heading}");
                 }
@@ -43,7 +43,7 @@ pub fn markdown(survey: &Survey) -> String {
                 let _ = writeln!(out, "- {name}: {fact}");
             }
         } else {
-            for (heading, table) in shown(topic) {
+            for (heading, table) in tables(topic) {
                 if let Some(heading) = heading {
                     let _ = writeln!(out, "{heading}:\n");
                 }
@@ -57,16 +57,18 @@ pub fn markdown(survey: &Survey) -> String {
 }
 
 /// The tables of a topic, some with a heading.
-fn shown(topic: &Topic) -> Vec<(Option<String>, Table)> {
+#[must_use]
+pub fn tables(topic: &Topic) -> Vec<(Option<String>, Table)> {
     if topic.rows.is_empty() {
         return Vec::new();
     }
     match topic.topic {
-        "scale" => tables::scale(topic),
-        "jitter" => tables::jitter(topic),
+        "machine" => Vec::new(), // Its facts are shown instead.
+        "scale" => columns::scale(topic),
+        "jitter" => columns::jitter(topic),
         "affinity" => {
             let rows: Vec<&Row> = topic.rows.iter().collect();
-            let others = tables::affinity(topic);
+            let others = columns::affinity(topic);
             std::iter::once((None, table(topic, &rows))).chain(others).collect()
         }
         _ => parts(topic).iter().flat_map(|part| of_part(topic, part)).collect(),
@@ -195,7 +197,7 @@ fn remarks(out: &mut String, topic: &Topic, columns: usize) {
         out.push_str(&wrap(&remark, "", columns));
     }
     for finding in &topic.findings {
-        out.push_str(&wrap(&said(finding), &format!("{}: ", finding.verdict), columns));
+        out.push_str(&wrap(&finding.said(), &format!("{}: ", finding.verdict), columns));
     }
     let kinds = [
         ("note", &topic.notes),
@@ -207,13 +209,4 @@ fn remarks(out: &mut String, topic: &Topic, columns: usize) {
             out.push_str(&wrap(remark, &format!("{kind}: "), columns));
         }
     }
-}
-
-/// A finding with what was compared.
-fn said(finding: &Finding) -> String {
-    let pairs = finding.pairs.iter().map(|pair| {
-        let shown = ratio(pair.ratio, pair.low, pair.high.unwrap_or(f64::INFINITY));
-        format!("{} {shown}", pair.compared)
-    });
-    format!("{} ({})", finding.finding, pairs.collect::<Vec<_>>().join("; "))
 }

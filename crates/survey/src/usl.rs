@@ -56,7 +56,10 @@ impl Law {
     /// The throughput with this many threads.
     #[must_use]
     pub fn throughput(&self, threads: u64) -> f64 {
-        let n = threads as f64;
+        self.at(threads as f64)
+    }
+
+    fn at(&self, n: f64) -> f64 {
         self.gamma * n / (1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0))
     }
 
@@ -198,6 +201,15 @@ pub struct Fit {
     pub predicted: Vec<Prediction>,
     /// What the intervals are made of: `figures`, `errors`, or `nothing`.
     pub intervals_from: &'static str,
+}
+
+impl Fit {
+    /// The law's throughput with this many threads, also between whole numbers, for a curve.
+    #[must_use]
+    pub fn throughput(&self, threads: f64) -> f64 {
+        let [sigma, kappa, gamma] = [self.sigma, self.kappa, self.gamma].map(|it| it.value);
+        Law { sigma, kappa, gamma }.at(threads)
+    }
 }
 
 /// Fits the law, and predicts for these numbers of threads. None if there are fewer than [`FEWEST`] numbers of threads.

@@ -29,6 +29,7 @@ Examples:
   unc survey locks --inside 16 --outside 100     with more work in the lock, and between two acquisitions
   unc survey locks --lock futex --lock bounded   these, next to std's mutex
   unc survey scale --from DATA        the scalability law of your own figures
+  unc survey --html survey.html       the same as a page, with pictures
   unc survey --list                   the topics; with `locks`, the locks
 
 Every ratio is taken within a round of interleaved blocks, and its interval holds at all looks together; each table compares \
@@ -79,6 +80,9 @@ pub(crate) struct Flags {
     /// Write the figures as JSON (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write pictures and tables as a page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Write the tables as Markdown (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
@@ -87,7 +91,11 @@ pub(crate) struct Flags {
 impl Flags {
     /// Measures, prints, and returns the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
-        let written = [("--json", self.json.as_deref()), ("--markdown", self.markdown.as_deref())];
+        let written = [
+            ("--json", self.json.as_deref()),
+            ("--html", self.html.as_deref()),
+            ("--markdown", self.markdown.as_deref()),
+        ];
         if let Err(failure) = files::distinct(&written, &[("--from", self.from.as_deref())]) {
             return refuse(SCHEMA, &failure, self.json.as_deref());
         }
@@ -116,7 +124,7 @@ impl Flags {
         let locks = self.locks(&parts)?;
         let throughput = self.throughput(&parts)?;
         files::writable(
-            [&self.json, &self.markdown].into_iter().filter_map(|path| path.as_deref()),
+            [&self.json, &self.html, &self.markdown].into_iter().filter_map(|path| path.as_deref()),
         )?;
         catch_interrupts()?;
         let plan = self.plan(locks, throughput);
@@ -196,11 +204,16 @@ impl Flags {
         if let Some(path) = &self.json {
             files::write(path, &emit::json(survey)?)?;
         }
+        if let Some(path) = &self.html {
+            files::write(path, uncontended_report::survey::page(survey))?;
+        }
         if let Some(path) = &self.markdown {
             files::write(path, uncontended_survey::markdown(survey))?;
         }
-        let stdout_is_taken =
-            [&self.json, &self.markdown].into_iter().flatten().any(|path| path.as_os_str() == "-");
+        let stdout_is_taken = [&self.json, &self.html, &self.markdown]
+            .into_iter()
+            .flatten()
+            .any(|path| path.as_os_str() == "-");
         let look = match stdout_is_taken {
             true => emit::look(0, &std::io::stderr()),
             false => emit::look(0, &std::io::stdout()),
