@@ -42,12 +42,15 @@
 mod bounded;
 mod condvar;
 mod each;
+mod each_readers;
 mod futex;
 #[cfg(all(feature = "lock_api", not(unc_model)))]
 mod lock_api;
 mod mcs;
 mod mutex;
 mod pause;
+mod phase_fair;
+mod rwlock;
 mod tas;
 mod ticket;
 mod ttas;
@@ -56,10 +59,13 @@ mod turn;
 pub use bounded::Bounded;
 pub use condvar::Condvar;
 pub use each::{Order, Visit, Waits, each};
+pub use each_readers::{VisitReaders, each_readers};
 pub use futex::Futex;
 pub use mcs::Mcs;
 pub use mutex::{Guard, Mutex};
 pub use pause::{Backoff, Hint, HintThenYield, Pause, Yield};
+pub use phase_fair::PhaseFair;
+pub use rwlock::{ReadGuard, RwLock, WriteGuard};
 pub use tas::Tas;
 pub use ticket::Ticket;
 pub use ttas::Ttas;
@@ -97,6 +103,41 @@ pub trait Timed: RawLock {
     /// # Errors
     /// The deadline passed.
     fn lock_deadline(&self, deadline: Deadline) -> Result<(), TimedOut>;
+}
+
+/// A lock without data that many readers hold at once, or one writer.
+///
+/// # Safety
+/// From the return of `write`, or of `true` from `try_write`, until `unlock_write`, no other thread is let in; from the
+/// return of `read`, or of `true` from `try_read`, until `unlock_read`, none to write. What a holder did before it gave
+/// the lock back happens before what a later one does, except that of two readers.
+pub unsafe trait RawRwLock: Default + Send + Sync {
+    /// Waits until no thread writes, and takes the lock for reading.
+    fn read(&self);
+
+    /// Takes the lock for reading if no thread writes, without waiting. It may fail if one only waits to write.
+    fn try_read(&self) -> bool;
+
+    /// Gives back what `read` or `try_read` took.
+    ///
+    /// # Safety
+    /// This thread holds the lock for reading.
+    unsafe fn unlock_read(&self);
+
+    /// Waits until no thread reads or writes, and takes the lock for writing.
+    fn write(&self);
+
+    /// Takes the lock for writing if no thread reads or writes, without waiting.
+    fn try_write(&self) -> bool;
+
+    /// Gives back what `write` or `try_write` took. Any thread may do so for the one that took it.
+    ///
+    /// # Safety
+    /// The lock is held for writing, and the caller acts for its holder.
+    unsafe fn unlock_write(&self);
+
+    /// Whether some thread reads or writes; others may change that at once.
+    fn is_locked(&self) -> bool;
 }
 
 /// Compiles the README's example.
