@@ -1,6 +1,6 @@
 //! All locks for readers by name: the one list that measurements and tests go through.
 
-use crate::{Park, PhaseFair, RawRwLock, Spin, SpinThenPark, SpinThenYield, Waits};
+use crate::{Bravo, Park, PhaseFair, RawRwLock, Spin, SpinThenPark, SpinThenYield, Waits};
 
 /// What to do with each lock for readers.
 pub trait VisitReaders {
@@ -15,4 +15,6 @@ pub fn each_readers(visit: &mut impl VisitReaders) {
     visit.visit::<PhaseFair<SpinThenYield>>("phase-fair-yield", Yields);
     visit.visit::<PhaseFair<Park>>("phase-fair-parks", Parks);
     visit.visit::<PhaseFair<SpinThenPark>>("phase-fair-park", Parks);
+    visit.visit::<Bravo<PhaseFair<SpinThenYield>>>("bravo-yield", Yields);
+    visit.visit::<Bravo<PhaseFair<SpinThenPark>>>("bravo-park", Parks);
 }

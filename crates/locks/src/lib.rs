@@ -40,6 +40,7 @@
 //! tests/stress.rs: holders that lose their CPU.
 
 mod bounded;
+mod bravo;
 mod condvar;
 mod each;
 mod each_readers;
@@ -55,8 +56,10 @@ mod tas;
 mod ticket;
 mod ttas;
 mod turn;
+mod visible;
 
 pub use bounded::Bounded;
+pub use bravo::Bravo;
 pub use condvar::Condvar;
 pub use each::{Order, Visit, Waits, each};
 pub use each_readers::{VisitReaders, each_readers};

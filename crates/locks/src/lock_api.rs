@@ -6,8 +6,8 @@
 //! I2: with `GuardNoSend` a guard stays with its thread, which unlocks what it has locked itself.
 
 use crate::{
-    Bounded, Deadline, Futex, Mcs, Pause, PhaseFair, RawLock, RawRwLock, Tas, Ticket, Timed, Ttas,
-    Turn,
+    Bounded, Bravo, Deadline, Futex, Mcs, Pause, PhaseFair, RawLock, RawRwLock, Tas, Ticket, Timed,
+    Ttas, Turn,
 };
 use lock_api::{GuardNoSend, GuardSend, RawMutex, RawMutexTimed};
 use std::time::{Duration, Instant};
@@ -117,6 +117,7 @@ raw_mutex!(Ttas<P>, P: Pause);
 raw_mutex!(Ticket<P>, P: Pause);
 raw_mutex!(Mcs<W>, W: Turn);
 raw_rwlock!(PhaseFair<W>, W: Turn);
+raw_rwlock!(Bravo<PhaseFair<W>>, W: Turn);
 raw_mutex_timed!(Tas);
 raw_mutex_timed!(Futex);
 raw_mutex_timed!(Ttas<P>, P: Pause);

@@ -15,23 +15,23 @@
 //! # State
 //! `arrived`: PRESENT while a writer is; PHASE, the parity of the last writer that was; above them, the number of
 //! readers that ever came. `left`: the number of readers that left; or, while a writer waits for readers, WAITED and
-//! the number of them, negative. `drained`: the turn of that writer. `waiting`: for each parity, the readers that wait for
-//! the end of its phase, a stack of nodes on their stacks; ENDED after it. `writers`: the queue of writers; its
+//! the number of them, negative. `drained`: the turn of that writer. `waiting`: for each parity, the readers that wait
+//! for the end of its phase, a stack of nodes on their own stacks; ENDED after it. `writers`: the queue of writers; its
 //! holder is the writer that is present.
 //!
 //! # Invariants
 //! I1: only the holder of `writers` changes PRESENT, PHASE and WAITED, and makes a stack of `waiting` empty. The
 //!     holder that set PRESENT has the lock once `left` has reached the number of readers that came before.
 //! I2: while the holder is inside, no reader leaves: those before it have left, those after it wait.
-//! I3: a stack is made empty for a phase only when all readers that came before its predecessor ended have left: so a
+//! I3: a stack is made empty for a phase only when all readers have left that came before the previous phase: so a
 //!     reader that has yet to look at the stack of an ended phase finds ENDED.
 //! I4: a node stays on its reader's stack until its turn is granted, once, by the writer that replaced the stack.
 //! I5: the writer's turn stays on its stack until it is granted, once, by the reader that brings the number to zero.
 //!
 //! # Edges
-//! readers-in: `write`, `try_write`, `unlock_write` -> `read`, `try_read`. What the writer did; that the stack is empty.
-//! readers-out: `unlock_read` -> `drain`, `try_write`, `readers`, and the last reader. What the readers did.
-//! drained: `drain` -> `unlock_read`. The turn.
+//! readers-in: `write`, `try_write`, `unlock_write` -> `read`, `try_read`. What the writer did; the empty stack.
+//! readers-out: `unlock_read` -> `drain`, `try_write`, `readers`, the last reader. What they did.
+//! drained: `wait_for_readers` -> `unlock_read`. The turn.
 //! readers-node: `wait` -> `end_phase`. The nodes.
 //! readers-ended: `end_phase` -> `wait`. What the writer did.
 //! turn: see `turn`. What the writer, or the readers, did.

@@ -286,3 +286,132 @@ fn a_value_is_read_and_written_by_guards() {
     }
     holds(scenario);
 }
+
+type Biased = Bravo<PhaseFair<Spin>>;
+
+#[test]
+fn bravo_keeps_a_reader_and_a_writer_apart() {
+    holds(a_reader_and_a_writer::<Biased>);
+}
+
+#[test]
+fn bravo_keeps_two_writers_apart() {
+    holds(two_writers::<Biased>);
+}
+
+#[test]
+fn bravo_keeps_two_readers_and_a_writer_apart() {
+    begins("two readers, bravo", two_readers_and_a_writer::<Biased>);
+}
+
+#[test]
+fn bravo_keeps_a_reader_and_two_writers_apart() {
+    begins("two writers, bravo", a_reader_and_two_writers::<Biased>);
+}
+
+#[test]
+fn bravo_lets_readers_in_together() {
+    holds(readers_together::<Biased>);
+}
+
+#[test]
+fn bravo_can_be_tried() {
+    holds(tries::<Biased>);
+}
+
+/// The places are two, and threads of one parity share one: of two readers of this parity one goes by the inner lock.
+#[test]
+fn readers_that_find_their_place_taken_go_by_the_inner_lock() {
+    fn scenario() {
+        let guarded = Guarded::<Biased>::read_before();
+        assert!(guarded.lock.is_biased());
+        guarded.lock.read();
+        guarded.lock.read(); // Its place is its own.
+        let theirs = Arc::clone(&guarded);
+        let writer = spawn(move || theirs.write());
+        let theirs = Arc::clone(&guarded);
+        let reader = spawn(move || theirs.try_read());
+        assert_eq!(guarded.look(), 0);
+        // SAFETY: this thread took it twice above.
+        unsafe { guarded.lock.unlock_read() };
+        assert_eq!(guarded.look(), 0, "it reads once more");
+        // SAFETY: this thread took it twice above, and gave it back once.
+        unsafe { guarded.lock.unlock_read() };
+        assert!(reader.join().unwrap().is_none_or(|seen| seen == 0 || seen == 2));
+        writer.join().unwrap();
+        assert_eq!(guarded.read(), 2);
+    }
+    begins("a place that is taken, bravo", scenario);
+}
+
+/// A thread that reads two locks has one place in the table for both here.
+#[test]
+fn a_thread_reads_two_biased_locks_at_a_time() {
+    fn scenario() {
+        let one = Guarded::<Biased>::read_before();
+        let two = Guarded::<Biased>::read_before();
+        let theirs = (Arc::clone(&one), Arc::clone(&two));
+        let writer = spawn(move || {
+            theirs.1.write();
+            theirs.0.try_write()
+        });
+        one.lock.read();
+        two.lock.read();
+        assert!(one.look() % 2 == 0 && two.look() % 2 == 0);
+        // SAFETY: this thread took it above, and gives it back once.
+        unsafe { one.lock.unlock_read() };
+        // SAFETY: this thread took it above, and gives it back once.
+        unsafe { two.lock.unlock_read() };
+        let wrote = writer.join().unwrap();
+        assert_eq!((one.read(), two.read()), (2 * u32::from(wrote), 2));
+    }
+    begins("two locks, bravo", scenario);
+}
+
+/// A thread that fails to write, because one reads, biases the lock again. Another one reads by that bias: what was
+/// written it has by it alone.
+#[test]
+fn a_bias_that_is_given_back_passes_on_what_was_written() {
+    fn scenario() {
+        let guarded = Guarded::<Biased>::read_before();
+        let is_given_back = Arc::new(AtomicU32::new(0));
+        let theirs = (Arc::clone(&guarded), Arc::clone(&is_given_back));
+        let reader = spawn(move || {
+            while theirs.1.load(Relaxed) == 0 {
+                spin_loop();
+            }
+            theirs.0.read()
+        });
+        let theirs = Arc::clone(&guarded);
+        spawn(move || theirs.write()).join().unwrap();
+        assert_eq!(guarded.read(), 2);
+        guarded.lock.read();
+        assert!(!guarded.try_write() && guarded.lock.is_biased());
+        is_given_back.store(1, Relaxed);
+        assert_eq!(reader.join().unwrap(), 2);
+        // SAFETY: this thread took it above, and gives it back once.
+        unsafe { guarded.lock.unlock_read() };
+    }
+    holds(scenario);
+}
+
+/// A thread that fails to write, because one reads, waits for that one when it writes then.
+#[test]
+fn readers_in_the_table_are_waited_for_after_one_failed_to_write() {
+    fn scenario() {
+        let guarded = Guarded::<Biased>::read_before();
+        guarded.lock.read();
+        let theirs = Arc::clone(&guarded);
+        let writer = spawn(move || {
+            if !theirs.try_write() {
+                theirs.write();
+            }
+        });
+        assert_eq!(guarded.look(), 0);
+        // SAFETY: this thread took it above, and gives it back once.
+        unsafe { guarded.lock.unlock_read() };
+        writer.join().unwrap();
+        assert_eq!(guarded.read(), 2);
+    }
+    holds(scenario);
+}

@@ -177,7 +177,50 @@ fn a_lock_for_readers_says_what_it_guards() {
 
 #[test]
 fn locks_for_readers_are_as_large_as_they_say() {
-    assert_eq!(size_of::<PhaseFair>(), 56);
+    assert_eq!((size_of::<PhaseFair>(), size_of::<Bravo>()), (56, 32 + 56));
+}
+
+/// More readers than CPUs that stay, with places that are taken and free, and threads that end.
+#[test]
+fn biased_readers_come_and_go_while_one_writes() {
+    const STARTED: u64 = if cfg!(miri) { 2 } else { 40 };
+    let (one, two) = (RwLock::<(u64, u64), Bravo>::default(), RwLock::<u64, Bravo>::default());
+    scope(|threads| {
+        for _ in 0..STARTED {
+            threads.spawn(|| {
+                for round in 0..ROUNDS {
+                    let (seen, other) = (one.read(), two.read());
+                    now_and_then(round);
+                    assert_eq!(seen.0, seen.1);
+                    drop(seen); // Not in the order in which they were taken.
+                    assert!(*other <= STARTED);
+                }
+            });
+            let mut pair = one.write();
+            pair.0 += 1;
+            pair.1 += 1;
+            drop(pair);
+            *two.write() += 1;
+        }
+    });
+    assert_eq!((*one.read(), *two.read()), ((STARTED, STARTED), STARTED));
+}
+
+#[test]
+fn a_reader_biases_the_lock_and_a_writer_takes_it_back() {
+    let lock = Bravo::<PhaseFair<Park>>::new();
+    assert!(!lock.is_biased() && !lock.is_locked());
+    lock.read();
+    assert!(lock.is_biased());
+    // SAFETY: this thread took it above.
+    unsafe { lock.unlock_read() };
+    lock.read(); // In the table.
+    assert!(lock.is_locked() && !lock.try_write() && lock.is_biased(), "the reader keeps it");
+    // SAFETY: this thread took it above.
+    unsafe { lock.unlock_read() };
+    assert!(!lock.is_locked() && lock.try_write() && !lock.is_biased());
+    // SAFETY: this thread took it above.
+    unsafe { lock.unlock_write() };
 }
 
 /// Guards and locks of `lock_api` work over each.
@@ -185,21 +228,26 @@ fn locks_for_readers_are_as_large_as_they_say() {
 fn each_is_a_raw_lock_of_lock_api() {
     const ADDED: u64 = if cfg!(miri) { 5 } else { 1000 };
     static TOTAL: lock_api::RwLock<PhaseFair, u64> = lock_api::RwLock::new(0);
-    scope(|threads| {
-        (0..4).for_each(|_| {
-            threads.spawn(|| {
-                for _ in 0..ADDED {
-                    let seen = *TOTAL.read();
-                    let mut total = TOTAL.write();
-                    assert!(seen <= *total);
-                    *total += 1;
-                }
+    static OTHER: lock_api::RwLock<Bravo, u64> = lock_api::RwLock::new(0);
+    fn total<L: lock_api::RawRwLock + Sync>(total: &lock_api::RwLock<L, u64>) {
+        scope(|threads| {
+            (0..4).for_each(|_| {
+                threads.spawn(|| {
+                    for _ in 0..ADDED {
+                        let seen = *total.read();
+                        let mut total = total.write();
+                        assert!(seen <= *total);
+                        *total += 1;
+                    }
+                });
             });
         });
-    });
-    assert_eq!(*TOTAL.read(), 4 * ADDED);
-    let seen = TOTAL.read();
-    assert!(TOTAL.try_write().is_none() && TOTAL.try_read().is_some() && TOTAL.is_locked());
-    drop(seen);
-    assert!(TOTAL.try_write().is_some());
+        assert_eq!(*total.read(), 4 * ADDED);
+        let seen = total.read();
+        assert!(total.try_write().is_none() && total.try_read().is_some() && total.is_locked());
+        drop(seen);
+        assert!(total.try_write().is_some());
+    }
+    total(&TOTAL);
+    total(&OTHER);
 }
