@@ -52,11 +52,13 @@ mod mutex;
 mod pause;
 mod phase_fair;
 mod rwlock;
+mod seqlock;
 mod tas;
 mod ticket;
 mod ttas;
 mod turn;
 mod visible;
+mod words;
 
 pub use bounded::Bounded;
 pub use bravo::Bravo;
@@ -69,11 +71,13 @@ pub use mutex::{Guard, Mutex};
 pub use pause::{Backoff, Hint, HintThenYield, Pause, Yield};
 pub use phase_fair::PhaseFair;
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};
+pub use seqlock::SeqLock;
 pub use tas::Tas;
 pub use ticket::Ticket;
 pub use ttas::Ttas;
 pub use turn::{Park, Spin, SpinThenPark, SpinThenYield, Turn};
 pub use uncontended_wait::{Deadline, TimedOut};
+pub use words::Words;
 
 /// A lock without data.
 ///

@@ -415,3 +415,91 @@ fn readers_in_the_table_are_waited_for_after_one_failed_to_write() {
     }
     holds(scenario);
 }
+
+/// A copy is of one write, as a whole: two words, or a word and a byte behind it.
+fn copies_are_whole<T: Words + PartialEq + std::fmt::Debug + Send + 'static>(values: [T; 3]) {
+    let shared = Arc::new(SeqLock::<T, Ttas>::new(values[0]));
+    let theirs = Arc::clone(&shared);
+    let writer = spawn(move || values[1..].iter().for_each(|value| theirs.write(*value)));
+    if let Some(seen) = shared.try_read() {
+        assert!(values.contains(&seen), "torn: {seen:?}");
+    }
+    writer.join().unwrap();
+    assert_eq!((shared.try_read(), shared.writes()), (Some(values[2]), 2));
+}
+
+#[test]
+fn a_copy_is_never_torn() {
+    holds(|| copies_are_whole([[0_usize; 2], [1; 2], [2; 2]]));
+    holds(|| copies_are_whole([[0_u8; size_of::<usize>() + 1], [1; _], [2; _]]));
+}
+
+/// What a reader has seen, and what came before it started, it does not lose; it waits for a write that is under way.
+#[test]
+fn reads_never_go_back() {
+    fn scenario() {
+        let shared = Arc::new(SeqLock::<[usize; 2], Ttas>::new([0; 2]));
+        let theirs = Arc::clone(&shared);
+        let writer = spawn(move || theirs.write([1; 2]));
+        let seen = [shared.read(), shared.read()];
+        assert!(seen[0] <= seen[1] && seen.iter().all(|pair| pair[0] == pair[1]), "{seen:?}");
+        writer.join().unwrap();
+        assert_eq!(shared.read(), [1; 2]);
+    }
+    holds(scenario);
+}
+
+#[test]
+fn writers_of_a_value_come_one_at_a_time() {
+    fn scenario() {
+        let shared = Arc::new(SeqLock::<[usize; 2], Ttas>::new([0; 2]));
+        let theirs = Arc::clone(&shared);
+        let add = |value: &mut [usize; 2]| {
+            *value = [value[0] + 1, value[1] + 1];
+            value[0]
+        };
+        let other = spawn(move || theirs.update(add));
+        let (own, others) = (shared.update(add), other.join().unwrap());
+        assert_eq!((own + others, shared.read(), shared.writes()), (3, [2; 2], 2));
+    }
+    holds(scenario);
+}
+
+struct Shared(SeqLock<u32, Ttas>, UnsafeCell<u32>);
+
+// SAFETY: the value says when the other one may be read: that it is ordered is what is explored.
+unsafe impl Sync for Shared {}
+
+/// What a writer did before it wrote, a reader has that has its value.
+#[test]
+fn a_value_passes_on_what_came_before_it() {
+    fn scenario() {
+        let shared = Arc::new(Shared(SeqLock::new(0), UnsafeCell::new(0)));
+        let theirs = Arc::clone(&shared);
+        let writer = spawn(move || {
+            // SAFETY: the other thread looks when it has the value.
+            theirs.1.with_mut(|number| unsafe { *number = 7 });
+            theirs.0.write(1);
+        });
+        if shared.0.try_read() == Some(1) {
+            // SAFETY: the writer wrote it before the value.
+            assert_eq!(shared.1.with(|number| unsafe { *number }), 7);
+        }
+        writer.join().unwrap();
+    }
+    holds(scenario);
+}
+
+#[test]
+fn a_bounded_read_gives_up_only_if_a_writer_came_between() {
+    fn scenario() {
+        let shared = Arc::new(SeqLock::<[usize; 2], Ttas>::new([0; 2]));
+        let theirs = Arc::clone(&shared);
+        let writer = spawn(move || theirs.write([1; 2]));
+        let seen = shared.read_within(2);
+        assert!(seen.is_none_or(|seen| seen[0] == seen[1]));
+        writer.join().unwrap();
+        assert_eq!((shared.read_within(1), shared.read_within(0)), (Some([1; 2]), None));
+    }
+    holds(scenario);
+}

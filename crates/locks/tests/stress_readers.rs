@@ -223,6 +223,70 @@ fn a_reader_biases_the_lock_and_a_writer_takes_it_back() {
     unsafe { lock.unlock_write() };
 }
 
+/// A value of eleven words and three bytes, of which all are equal.
+type Wide = [u8; 91];
+
+#[test]
+fn copies_of_a_value_are_whole_while_several_threads_write() {
+    let shared = SeqLock::<Wide>::new([0; 91]);
+    let is_whole = |value: &Wide| value.iter().all(|byte| *byte == value[0]);
+    scope(|threads| {
+        for writer in 0..WRITERS {
+            let shared = &shared;
+            threads.spawn(move || {
+                for round in 0..10 * ROUNDS {
+                    if round.is_multiple_of(2) {
+                        shared.write([(2 * round + writer) as u8; 91]);
+                    } else {
+                        shared.update(|value| {
+                            assert!(is_whole(value));
+                            now_and_then(round + 1);
+                            *value = value.map(|byte| byte.wrapping_add(1));
+                        });
+                    }
+                }
+            });
+        }
+        for _ in 0..READERS {
+            threads.spawn(|| {
+                for round in 0..10 * ROUNDS {
+                    assert!(is_whole(&shared.read()));
+                    assert!(
+                        shared.read_within(round as u32 % 3).is_none_or(|value| is_whole(&value))
+                    );
+                }
+            });
+        }
+    });
+    assert_eq!(shared.writes(), WRITERS * 10 * ROUNDS);
+    assert!(is_whole(&shared.into_inner()));
+}
+
+#[test]
+fn an_update_that_panics_changes_nothing() {
+    let shared = SeqLock::<[u32; 3]>::from([1, 2, 3]);
+    let panics = || {
+        shared.update(|value| {
+            value[0] = 7;
+            panic!("in the update");
+        })
+    };
+    assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+    assert_eq!((shared.read(), format!("{shared:?}")), ([1, 2, 3], "SeqLock([1, 2, 3])".into()));
+    assert_eq!(shared.update(|value| value[1]), 2);
+}
+
+#[test]
+fn an_update_is_a_write_when_its_closure_has_returned() {
+    let shared = SeqLock::<[bool; 5]>::default();
+    shared.update(|value| {
+        assert_eq!(shared.try_read(), Some([false; 5]), "a closure is not yet a write");
+        value[4] = true;
+    });
+    assert_eq!(shared.read_within(1), Some([false, false, false, false, true]));
+    assert_eq!(shared.read_within(0), None);
+}
+
 /// Guards and locks of `lock_api` work over each.
 #[test]
 fn each_is_a_raw_lock_of_lock_api() {
