@@ -21,6 +21,13 @@
 //! [`RawLock`] is what a lock has to do; [`Timed`] are those that can give up. [`Condvar`] works with each of them.
 //! With the feature `lock_api` each is a raw mutex of that crate. [`each`] names all of them.
 //!
+//! # Many readers
+//! A [`RwLock<T, L>`](RwLock) lets many threads read at once: by [`PhaseFair`], the default, in which readers and
+//! writers take turns, or by [`Bravo`], whose readers change no word that others use while no thread writes. A
+//! [`SeqLock<T>`](SeqLock) gives copies of a value of a few words, and its readers write nothing at all. [`RawRwLock`]
+//! is what a lock for readers has to do; none of them has deadlines: a reader or writer that came is counted.
+//! [`each_readers`] names all of them.
+//!
 //! ```
 //! use uncontended_locks::{Mcs, Mutex, SpinThenPark};
 //!
@@ -36,8 +43,8 @@
 //! Locks are not poisoned: a panic releases the lock, and the next holder finds what the panic left.
 //!
 //! # Evidence
-//! tests/model.rs: every execution that C11 or x86-TSO allows; tests/mutants: seeded bugs that they find;
-//! tests/stress.rs: holders that lose their CPU.
+//! tests/model.rs, tests/model_readers.rs: every execution that C11 or x86-TSO allows; tests/mutants: seeded bugs that
+//! they find; tests/stress.rs, tests/stress_readers.rs: holders that lose their CPU.
 
 mod bounded;
 mod bravo;

@@ -29,7 +29,7 @@
 //! I5: the writer's turn stays on its stack until it is granted, once, by the reader that brings the number to zero.
 //!
 //! # Edges
-//! readers-in: `write`, `try_write`, `unlock_write` -> `read`, `try_read`. What the writer did; the empty stack.
+//! readers-in: `write`, `try_write`, `unlock_write` -> `read`, `try_read`, `wait`. What the writer did; the empty stack.
 //! readers-out: `unlock_read` -> `drain`, `try_write`, `readers`, the last reader. What they did.
 //! drained: `wait_for_readers` -> `unlock_read`. The turn.
 //! readers-node: `wait` -> `end_phase`. The nodes.
@@ -43,16 +43,20 @@
 //! Real-Time Systems 46 (2010): PF-T, its tickets and phases, and PF-Q, its waiters in queues. Different from those:
 //! writers queue in [`Mcs`], so that a holder needs no node; the turns may sleep.
 
+use crate::pause::HINT_NS;
 use crate::{Mcs, RawLock, RawRwLock, SpinThenPark, Turn};
 use std::ptr;
 use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use uncontended_atomic::{AtomicPtr, AtomicU64, Named};
+use uncontended_atomic::{AtomicPtr, AtomicU64, Named, spin_for_ns};
 
 const PRESENT: u64 = 1;
 const PHASE: u64 = 2;
 const READER: u64 = 4;
 /// In `left`.
 const WAITED: u64 = 1;
+/// Looks at a word that all look at, about a microsecond, before a waiter makes a turn of its own. Under the checker,
+/// where a wait of any length is the same, one.
+const LOOKS: u32 = if cfg!(unc_model) { 1 } else { 40 };
 
 /// Readers and writers in turns, that wait by `W`. 56 bytes.
 ///
@@ -142,10 +146,18 @@ impl<W: Turn> PhaseFair<W> {
         &self.waiting[usize::from(word & PHASE != 0)]
     }
 
-    /// A reader waits for the end of the phase that it came in.
+    /// A reader waits for the end of the phase that it came in: it looks at the word, then at its own turn.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait(&self, word: u64) {
+        let phase = word & (PRESENT | PHASE);
+        for _ in 0..LOOKS {
+            // EDGE readers-in (acquire): what the writer did.
+            if self.arrived.load(Acquire) & (PRESENT | PHASE) != phase {
+                return;
+            }
+            spin_for_ns(HINT_NS);
+        }
         let node =
             Node { below: AtomicPtr::new(ptr::null_mut()).named("below"), turn: W::default() };
         let own = (&raw const node).cast_mut();
@@ -198,6 +210,15 @@ impl<W: Turn> PhaseFair<W> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_readers(&self, came: u64) {
+        // Under the checker, where a wait of any length is the same, `drain` has looked.
+        let looks = if cfg!(unc_model) { 0 } else { LOOKS };
+        for _ in 0..looks {
+            // EDGE readers-out (acquire): what the readers did.
+            if self.left.load(Acquire) == came {
+                return;
+            }
+            spin_for_ns(HINT_NS);
+        }
         let turn = W::default();
         self.drained.store((&raw const turn).cast_mut(), Relaxed);
         // EDGE drained (release): the turn.

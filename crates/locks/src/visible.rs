@@ -66,14 +66,29 @@ fn draw(drawn: &AtomicU32) -> Option<u32> {
     drawn.fetch_update(Relaxed, Relaxed, next).ok().and_then(next)
 }
 
+#[cfg(not(unc_model))]
+thread_local! {
+    static NUMBER: Cell<u32> = const { Cell::new(0) };
+    static CALLS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// True once in so many calls of this thread, for what is too dear to do each time. Each time under the checker.
+#[inline]
+pub(crate) fn once_in(calls: u32) -> bool {
+    #[cfg(not(unc_model))]
+    return CALLS.with(|called| {
+        called.set(called.get().wrapping_add(1));
+        called.get().is_multiple_of(calls)
+    });
+    #[cfg(unc_model)]
+    return calls > 0;
+}
+
 /// The calling thread's number; 0 if there was none left.
 #[cfg(not(unc_model))]
 #[inline]
 fn thread() -> u32 {
     static THREADS: AtomicU32 = AtomicU32::new(0);
-    thread_local! {
-        static NUMBER: Cell<u32> = const { Cell::new(0) };
-    }
     #[cold]
     fn drawn(number: &Cell<u32>) -> u32 {
         number.set(draw(&THREADS).unwrap_or(0));
@@ -106,6 +121,11 @@ mod tests {
         assert_eq!((mark(3), own >> 32, theirs >> 32), (Some(own), 3, 3));
         assert_ne!(own, theirs);
         assert!(is_of(own, 3) && !is_of(own, 4) && !is_of(FREE, 3));
+    }
+
+    #[test]
+    fn one_call_in_so_many_is_true() {
+        assert_eq!((0..320).filter(|_| once_in(32)).count(), 10);
     }
 
     /// As many threads as half the places: few share one.

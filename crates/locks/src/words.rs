@@ -10,9 +10,9 @@
 //! this size alone.
 //!
 //! # Invariants
-//! I1: a [`Words`] has no byte that is not initialised, and no pointer: its bytes are integers, and all there is.
-//! I2: the value has `WORDS` words and `BYTES` bytes behind them, from an address that is aligned for a word. As long as
-//!     it is shared, it is accessed by atomics alone.
+//! I1: a [`Words`] has no byte that is not initialised, and no pointer: its bytes are integers, and all of it.
+//! I2: the value has `WORDS` words and `BYTES` bytes behind them, from an address that is aligned for a word. While it
+//!     is shared, it is accessed by atomics alone.
 
 #[cfg(unc_model)]
 use std::marker::PhantomData;

@@ -239,8 +239,8 @@ fn a_reader_is_next<W: Turn>() {
 
 #[test]
 fn a_reader_waits_for_one_writer_at_most() {
-    holds(a_reader_is_next::<Spin>);
-    holds(a_reader_is_next::<Park>);
+    begins("a reader is next, spins", a_reader_is_next::<Spin>);
+    begins("a reader is next, parks", a_reader_is_next::<Park>);
 }
 
 /// A reader that comes while a writer waits for others to leave goes in after it.
