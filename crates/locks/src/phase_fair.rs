@@ -29,7 +29,7 @@
 //! I5: the writer's turn stays on its stack until it is granted, once, by the reader that brings the number to zero.
 //!
 //! # Edges
-//! readers-in: `write`, `try_write`, `unlock_write` -> `read`, `try_read`, `wait`. What the writer did; the empty stack.
+//! readers-in: `write`, `try_write`, `unlock_write` -> `read`, `try_read`, `wait`. What it did; the empty stack.
 //! readers-out: `unlock_read` -> `drain`, `try_write`, `readers`, the last reader. What they did.
 //! drained: `wait_for_readers` -> `unlock_read`. The turn.
 //! readers-node: `wait` -> `end_phase`. The nodes.

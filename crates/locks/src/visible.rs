@@ -72,7 +72,7 @@ thread_local! {
     static CALLS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// True once in so many calls of this thread, for what is too dear to do each time. Each time under the checker.
+/// True once in `calls` calls of this thread, for what is too dear to do each time. Each time under the checker.
 #[inline]
 pub(crate) fn once_in(calls: u32) -> bool {
     #[cfg(not(unc_model))]
