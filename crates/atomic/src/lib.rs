@@ -89,5 +89,5 @@ pub use uncontended_model::real::{
     Arc, AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
     AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Box, Condvar, JoinHandle, Mutex, MutexGuard,
     Named, Ordering, Thread, UnsafeCell, choose, compiler_fence, current, fence, heavy_fence,
-    light_fence, park, spawn, spin_loop, yield_now,
+    light_fence, park, spawn, spin_loop, thread_number, yield_now,
 };

@@ -23,6 +23,13 @@
 //! [`RawLock`] is what a lock has to do; [`Timed`] are those that can give up. [`Condvar`] works with each of them.
 //! With the feature `lock_api` each is a raw mutex of that crate. [`each`] names all of them.
 //!
+//! # Many readers
+//! A [`RwLock<T, L>`](RwLock) lets many threads read at once: by [`PhaseFair`], the default, in which readers and
+//! writers take turns, or by [`Bravo`], whose readers change no word that others use while no thread writes. A
+//! [`SeqLock<T>`](SeqLock) gives copies of a value of a few words, and its readers write nothing at all. [`RawRwLock`]
+//! is what a lock for readers has to do; none of them has deadlines: a reader or writer that came is counted.
+//! [`each_readers`] names all of them.
+//!
 //! ```
 //! use uncontended_locks::{Mcs, Mutex, SpinThenPark};
 //!
@@ -38,47 +45,60 @@
 //! Locks are not poisoned: a panic releases the lock, and the next holder finds what the panic left.
 //!
 //! # Evidence
-//! tests/model.rs: every execution that C11 or x86-TSO allows; tests/mutants: seeded bugs that they find;
-//! tests/stress.rs: holders that lose their CPU.
+//! tests/model.rs, tests/model_readers.rs: every execution that C11 or x86-TSO allows; tests/mutants: seeded bugs that
+//! they find; tests/stress.rs, tests/stress_readers.rs: holders that lose their CPU.
 
 mod bounded;
+mod bravo;
 mod clh;
 mod combining;
 mod condvar;
 mod each;
+mod each_readers;
 mod futex;
 #[cfg(all(feature = "lock_api", not(unc_model)))]
 mod lock_api;
 mod mcs;
 mod mutex;
 mod pause;
+mod phase_fair;
 mod preemption_aware;
 mod published;
 mod reciprocating;
+mod rwlock;
+mod seqlock;
 mod tas;
 mod ticket;
 mod ttas;
 mod turn;
+mod visible;
 mod word_queue;
+mod words;
 
 pub use bounded::Bounded;
+pub use bravo::Bravo;
 pub use clh::Clh;
 pub use combining::Combining;
 pub use condvar::Condvar;
 pub use each::{Order, Visit, Waits, each};
+pub use each_readers::{VisitReaders, each_readers};
 pub use futex::Futex;
 pub use mcs::Mcs;
 pub use mutex::{Guard, Mutex};
 pub use pause::{Backoff, Hint, HintThenYield, Pause, Yield};
+pub use phase_fair::PhaseFair;
 pub use preemption_aware::PreemptionAware;
 pub use published::Published;
 pub use reciprocating::Reciprocating;
+pub use rwlock::{ReadGuard, RwLock, WriteGuard};
+pub use seqlock::SeqLock;
 pub use tas::Tas;
 pub use ticket::Ticket;
 pub use ttas::Ttas;
 pub use turn::{Park, Spin, SpinThenPark, SpinThenYield, Turn};
 pub use uncontended_wait::{Deadline, TimedOut};
 pub use word_queue::WordQueue;
+pub use words::Words;
 
 /// A lock without data.
 ///
@@ -111,6 +131,41 @@ pub trait Timed: RawLock {
     /// # Errors
     /// The deadline passed.
     fn lock_deadline(&self, deadline: Deadline) -> Result<(), TimedOut>;
+}
+
+/// A lock without data that many readers hold at once, or one writer.
+///
+/// # Safety
+/// From the return of `write`, or of `true` from `try_write`, until `unlock_write`, no other thread is let in; from the
+/// return of `read`, or of `true` from `try_read`, until `unlock_read`, none to write. What a holder did before it gave
+/// the lock back happens before what a later one does, except that of two readers.
+pub unsafe trait RawRwLock: Default + Send + Sync {
+    /// Waits until no thread writes, and takes the lock for reading.
+    fn read(&self);
+
+    /// Takes the lock for reading if no thread writes, without waiting. It may fail if one only waits to write.
+    fn try_read(&self) -> bool;
+
+    /// Gives back what `read` or `try_read` took.
+    ///
+    /// # Safety
+    /// This thread holds the lock for reading.
+    unsafe fn unlock_read(&self);
+
+    /// Waits until no thread reads or writes, and takes the lock for writing.
+    fn write(&self);
+
+    /// Takes the lock for writing if no thread reads or writes, without waiting.
+    fn try_write(&self) -> bool;
+
+    /// Gives back what `write` or `try_write` took. Any thread may do so for the one that took it.
+    ///
+    /// # Safety
+    /// The lock is held for writing, and the caller acts for its holder.
+    unsafe fn unlock_write(&self);
+
+    /// Whether some thread reads or writes; others may change that at once.
+    fn is_locked(&self) -> bool;
 }
 
 /// Compiles the README's example.

@@ -1,13 +1,15 @@
-//! Each lock as a raw mutex of the crate `lock_api`, with which its guards, its mutexes and those of others work.
+//! Each lock as a raw mutex, or a raw lock for readers, of the crate `lock_api`, with which its guards, its locks and
+//! those of others work.
 //!
 //! # Invariants
-//! I1: `lock_api` requires of a raw mutex what [`RawLock`] promises, and promises to unlock what it has locked.
+//! I1: `lock_api` requires what [`RawLock`] and [`RawRwLock`] promise, and promises to unlock what it has locked.
+//! I2: with `GuardNoSend` a guard stays with its thread, which unlocks what it has locked itself.
 
 use crate::{
-    Bounded, Clh, Deadline, Futex, Mcs, Pause, PreemptionAware, Published, RawLock, Reciprocating,
-    Tas, Ticket, Timed, Ttas, Turn, WordQueue,
+    Bounded, Bravo, Clh, Deadline, Futex, Mcs, Pause, PhaseFair, PreemptionAware, Published,
+    RawLock, RawRwLock, Reciprocating, Tas, Ticket, Timed, Ttas, Turn, WordQueue,
 };
-use lock_api::{GuardSend, RawMutex, RawMutexTimed};
+use lock_api::{GuardNoSend, GuardSend, RawMutex, RawMutexTimed};
 use std::time::{Duration, Instant};
 
 macro_rules! raw_mutex {
@@ -60,6 +62,54 @@ macro_rules! raw_mutex_timed {
     };
 }
 
+macro_rules! raw_rwlock {
+    ($lock:ty $(, $($parameter:tt)+)?) => {
+        // SAFETY: a `RawRwLock` does what is required; a guard stays with its thread (I2).
+        unsafe impl $(<$($parameter)+>)? lock_api::RawRwLock for $lock {
+            #[allow(clippy::declare_interior_mutable_const, reason = "what lock_api asks for")]
+            const INIT: Self = Self::new();
+            type GuardMarker = GuardNoSend;
+
+            #[inline]
+            fn lock_shared(&self) {
+                RawRwLock::read(self);
+            }
+
+            #[inline]
+            fn try_lock_shared(&self) -> bool {
+                RawRwLock::try_read(self)
+            }
+
+            #[inline]
+            unsafe fn unlock_shared(&self) {
+                // SAFETY: this thread holds it for reading (I2).
+                unsafe { RawRwLock::unlock_read(self) };
+            }
+
+            #[inline]
+            fn lock_exclusive(&self) {
+                RawRwLock::write(self);
+            }
+
+            #[inline]
+            fn try_lock_exclusive(&self) -> bool {
+                RawRwLock::try_write(self)
+            }
+
+            #[inline]
+            unsafe fn unlock_exclusive(&self) {
+                // SAFETY: the caller holds it for writing (I1).
+                unsafe { RawRwLock::unlock_write(self) };
+            }
+
+            #[inline]
+            fn is_locked(&self) -> bool {
+                RawRwLock::is_locked(self)
+            }
+        }
+    };
+}
+
 raw_mutex!(Bounded<MOST>, const MOST: u32);
 raw_mutex!(Tas);
 raw_mutex!(Futex);
@@ -71,6 +121,8 @@ raw_mutex!(PreemptionAware);
 raw_mutex!(Published);
 raw_mutex!(Reciprocating<W>, W: Turn);
 raw_mutex!(WordQueue<W>, W: Turn);
+raw_rwlock!(PhaseFair<W>, W: Turn);
+raw_rwlock!(Bravo<PhaseFair<W>>, W: Turn);
 raw_mutex_timed!(Tas);
 raw_mutex_timed!(Futex);
 raw_mutex_timed!(Ttas<P>, P: Pause);

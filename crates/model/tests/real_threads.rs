@@ -10,7 +10,7 @@ use std::time::Duration;
 use uncontended_model::real::{
     AtomicBool, AtomicU32, Bound, Condvar, Explorer, Failure, MAX_THREADS, Memory, Mutex, Named,
     Report, UnsafeCell, Verdict, Wait, choose, current, futex_wait, futex_wait_timeout, futex_wake,
-    park, park_timeout, spawn, spin_loop, yield_now,
+    park, park_timeout, spawn, spin_loop, thread_number, yield_now,
 };
 
 fn explore(body: impl Fn() + 'static) -> Report {
@@ -480,4 +480,19 @@ fn what_a_thread_that_never_ran_was_given_is_dropped_outside() {
         panic!("before it begins");
     });
     assert!(matches!(early, Failure::Panic { thread: 0, .. }), "{early}");
+}
+
+#[test]
+fn threads_are_numbered_in_the_order_in_which_they_start() {
+    let numbers = outcomes(|| {
+        let started = [spawn(thread_number), spawn(thread_number)];
+        let word = Arc::new(AtomicU32::new(0));
+        let theirs = Arc::clone(&word);
+        let third = spawn(move || (theirs.swap(1, Relaxed), thread_number()));
+        let first = word.swap(2, Relaxed);
+        let [one, two] = started.map(|thread| thread.join().unwrap());
+        (first, [thread_number(), one, two, third.join().unwrap().1])
+    });
+    assert_eq!(numbers, BTreeSet::from([(0, [0, 1, 2, 3]), (1, [0, 1, 2, 3])]));
+    assert_eq!(thread_number(), 0);
 }

@@ -187,7 +187,12 @@ fn interpreted() -> Vec<Step> {
         steps.push(miri("uncontended-ring", "--lib --test leaks", LEAKS, borrows));
         steps.push(miri("uncontended-fence", "--lib --tests", "", borrows));
         steps.push(miri("uncontended-wait", "--lib --tests", "", borrows));
-        steps.push(miri("uncontended-locks", "--test stress", LEAKS, borrows));
+        steps.push(miri(
+            "uncontended-locks",
+            "--lib --test stress --test stress_readers",
+            LEAKS,
+            borrows,
+        ));
         steps.push(miri("uncontended", "--features c --lib", "", borrows));
     }
     let sanitized = "cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu --target-dir target/tsan";
@@ -199,7 +204,7 @@ fn interpreted() -> Vec<Step> {
                 r#"export RUSTFLAGS="-Zsanitizer=thread"
 {sanitized} -p uncontended-wait --test sleepers --test event_counts --test tasks &&
   {sanitized} -p uncontended-ring --test conventions --test joints --test tasks --test departures &&
-  {sanitized} -p uncontended-locks --test stress"#
+  {sanitized} -p uncontended-locks --test stress --test stress_readers"#
             ),
         )
         .needs(&RUST_SRC)

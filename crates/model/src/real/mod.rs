@@ -178,8 +178,8 @@ pub use self::scope::{Scope, ScopedJoinHandle, scope};
 pub use self::symmetric::{SymmetricHandle, spawn_symmetric};
 pub use self::sync::{Condvar, Mutex, MutexGuard, WaitTimeoutResult};
 pub use self::thread::{
-    JoinHandle, Thread, assume, current, park, park_timeout, sleep, spawn, spin_loop, wait_until,
-    yield_now,
+    JoinHandle, Thread, assume, current, park, park_timeout, sleep, spawn, spin_loop,
+    thread_number, wait_until, yield_now,
 };
 pub use self::verdict::{
     Bound, Diverged, Estimate, Failure, Misfit, Report, Sampled, Shrunk, Verdict, Violation,

@@ -481,6 +481,11 @@ pub(crate) fn refuse_in_symmetric(what: &str, site: &'static Site<'static>) {
     }
 }
 
+/// The number of the running thread, also while it unwinds; 0 outside explorations.
+pub(crate) fn running() -> u32 {
+    here().map_or(0, |run| u32::try_from(run.running.get()).expect("few threads"))
+}
+
 /// Where the running thread's `park` waits.
 pub(crate) fn token(site: &'static Site<'static>) -> Option<Token> {
     with_core(|core, thread| {

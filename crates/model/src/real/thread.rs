@@ -150,6 +150,15 @@ pub fn current() -> Thread {
     }
 }
 
+/// The calling thread's number: 0 of the one that an exploration begins in, then in the order in which they were
+/// started; also 0 outside explorations. For code that gives each thread a place of its own by a thread-local, which
+/// explored threads share.
+#[track_caller]
+pub fn thread_number() -> u32 {
+    runtime::refuse_in_symmetric("asks for its number", Site::caller());
+    runtime::running()
+}
+
 /// Waits until this thread is unparked, or returns at once if it was since its last `park`. Returns spuriously only if
 /// [`Explorer::spurious`](super::Explorer::spurious) requests it.
 #[track_caller]

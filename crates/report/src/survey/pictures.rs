@@ -230,7 +230,7 @@ fn gaps(topic: &Topic) -> Option<Markup> {
         .then(|| figure("Gaps", "", &lanes("Gaps of each CPU", &axis, &rows, &legend)))
 }
 
-/// Each row's throughput, the law that was fitted, and how it goes on.
+/// Each row's throughput, the law that was fitted, and how it continues.
 fn laws(topic: &Topic) -> Option<Markup> {
     let charts = topic.rows.iter().filter_map(|row| Some(law(&row.name, row.usl.as_ref()?)));
     let charts: Vec<Markup> = charts.collect();
