@@ -133,8 +133,12 @@ fn without_figures_of_a_user_the_rows_of_the_survey_are_fitted() {
     assert_eq!(mentions(scale, "warnings", "the fit is not to be trusted"), is_small, "{scale}");
     let found = survey(&["scale", "locks"], "3s");
     assert_eq!(found["topics"][0]["topic"], "locks", "what is fitted is measured first");
-    let rows = topic(&found, "scale")["rows"].as_array().unwrap();
-    assert!(!is_small || rows.iter().any(|row| row["name"] == "futex (lock)"), "{rows:?}");
+    let scale = topic(&found, "scale");
+    let is_fitted =
+        scale["rows"].as_array().unwrap().iter().any(|row| row["name"] == "futex (lock)");
+    assert_ne!(is_fitted, mentions(scale, "not_measured", "futex (lock)"), "{scale}");
+    let has_enough = [2, 3].contains(&found["machine"]["cpus"].as_u64().unwrap());
+    assert_eq!(is_fitted, has_enough, "one thread, one for each CPU, and twice as many: {scale}");
 }
 
 #[test]

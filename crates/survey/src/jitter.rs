@@ -183,7 +183,7 @@ fn remark(topic: &mut Topic, seen: &[Result<Watched, String>], threshold: u64, w
         duration(threshold),
         percent(share.min(1.0))
     ));
-    topic.notes.push("preemption is exact; other causes are what the kernel counted on this CPU since the last gap, at most 10 ms before; steal is counted in ticks of 10 ms; unknown: nothing rose, as when a hypervisor or the firmware takes the CPU without telling".to_owned());
+    topic.notes.push("preemption is exact, and noticed also while counters are read; other causes are what the kernel counted on this CPU since the last gap, at most 10 ms before; steal is counted in ticks of 10 ms; unknown: nothing rose, as when a hypervisor or the firmware takes the CPU without telling".to_owned());
     let preempted =
         seen.iter().flat_map(|seen| &seen.gaps).filter(|gap| gap.by == Cause::Preemption);
     let lost: u64 = preempted.map(|gap| gap.ns).sum();

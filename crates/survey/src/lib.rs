@@ -49,7 +49,7 @@ pub use topic::{HandOff, Row, Slowed, Topic};
 
 use serde::Serialize;
 use std::time::Duration;
-use uncontended_bench::Options;
+use uncontended_bench::{Cpu, Options};
 
 /// The schema of the JSON.
 pub const SCHEMA: &str = "uncontended.survey/1";
@@ -201,7 +201,8 @@ pub fn measure(parts: &[Part], plan: &Plan) -> Survey {
 
 /// A part's weight among these: the law of scaling takes no time if its figures come from elsewhere.
 fn weight(part: &Part, parts: &[Part], plan: &Plan) -> u32 {
-    let is_source = |part: &Part| scale::SOURCES.contains(&part.name);
-    let is_given = plan.throughput.is_some() || parts.iter().any(is_source);
+    let cpus = Cpu::allowed().map_or(1, |cpus| cpus.len());
+    let is_given =
+        plan.throughput.is_some() || scale::is_fed(parts.iter().map(|part| part.name), cpus);
     if part.name == "scale" && is_given { 0 } else { part.weight }
 }

@@ -2,8 +2,8 @@
 //! measured, or to a user's own figures.
 //!
 //! # Contract
-//! What the topics before this one measured with at least three numbers of threads is fitted, block by block. If no
-//! such topic was asked for, this one measures increments of a shared counter by every number of threads. Where there
+//! What the topics before this one measured with at least three numbers of threads is fitted, block by block. Where
+//! they measure too few ([`is_fed`]), this one measures increments of a shared counter by more of them. Where there
 //! are [`TRUSTED`] CPUs, only rows with at most a thread for each CPU take part: beyond, threads share CPUs, which the
 //! law does not describe. With fewer CPUs all rows take part, and a warning says that the fit is not to be trusted.
 
@@ -18,8 +18,6 @@ pub(crate) const QUESTION: &str =
 const TRUSTED: usize = 4;
 /// The most numbers of threads of this topic's own measurement.
 const MOST_COUNTS: usize = 12;
-/// The topics whose rows have numbers of threads.
-pub(crate) const SOURCES: [&str; 2] = ["contention", "locks"];
 
 /// Figures that the law is fitted to.
 #[derive(Clone, Debug)]
@@ -41,24 +39,32 @@ pub(crate) fn measure(plan: &Plan, earlier: &[Topic]) -> Topic {
         }
         return topic;
     }
-    let sources: Vec<&Topic> =
-        earlier.iter().filter(|topic| SOURCES.contains(&topic.topic)).collect();
-    let own = sources.is_empty().then(|| contention::shared(plan, &counts(plan, cpus)));
-    let sources = own.as_ref().map_or(sources, |own| vec![own]);
+    let measures = !is_fed(earlier.iter().map(|topic| topic.topic), cpus);
+    let own = measures.then(|| contention::shared(plan, &counts(plan, cpus)));
+    // Its own numbers of threads are more than those of the topic contention.
+    let is_source =
+        |topic: &&Topic| topic.topic == "locks" || (topic.topic == "contention" && own.is_none());
+    let sources = own.iter().chain(earlier.iter().filter(is_source));
     let most = if cpus < TRUSTED { usize::MAX } else { cpus };
-    let series = sources.iter().flat_map(|topic| series(topic, most)).collect();
+    let series = sources.flat_map(|topic| series(topic, most)).collect();
     let mut topic = fitted(series, plan.seed, cpus);
     topic.notes.push("throughput in operations per second".to_owned());
     if let Some(own) = &own {
         topic.stopped_by = own.stopped_by;
         topic.warnings.extend(own.warnings.iter().cloned());
-        topic.notes.push("increments of a counter, by one and more threads; with the topics contention and locks, their rows are fitted".to_owned());
+        topic.notes.push("increments of a counter, by one and more threads; of the topic locks, rows with enough numbers of threads".to_owned());
     }
     if cpus < TRUSTED {
         let few = several(cpus as u64, "CPU", "CPUs");
         topic.warnings.push(doubt(&format!("{few}: with more threads than that, they take turns")));
     }
     topic
+}
+
+/// Whether these topics measure enough for a fit, so that this one need not: with two or three CPUs they measure one
+/// thread, as many as CPUs, and twice as many. With one CPU that is too few, and with four, the last does not count.
+pub(crate) fn is_fed(mut topics: impl Iterator<Item = &'static str>, cpus: usize) -> bool {
+    (2..TRUSTED).contains(&cpus) && topics.any(|topic| ["contention", "locks"].contains(&topic))
 }
 
 fn doubt(why: &str) -> String {
@@ -204,6 +210,14 @@ mod tests {
             found.notes.iter().any(|note| note.starts_with("planted: sigma above 1")),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn what_others_measure_is_enough_with_two_or_three_cpus() {
+        let fed = |topics: &[&'static str], cpus| is_fed(topics.iter().copied(), cpus);
+        assert!(fed(&["machine", "locks"], 2) && fed(&["contention"], 3));
+        assert!(!fed(&["contention", "locks"], 1) && !fed(&["contention", "locks"], 4));
+        assert!(!fed(&["machine", "spawn"], 2) && !fed(&[], 2));
     }
 
     #[test]
