@@ -2,9 +2,10 @@
 
 use crate::{Row, Slowed, Survey, Topic, columns};
 use std::fmt::Write as _;
+use uncontended_figures::read::Quantity;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::{several, wrap};
-use uncontended_figures::{duration, duration_f, ratio};
+use uncontended_figures::{duration, duration_f, number, ratio};
 
 /// The survey as text, for a terminal of `columns` columns.
 #[must_use]
@@ -152,12 +153,19 @@ fn slowed(rows: &[&Row]) -> Option<Table> {
 fn longest(rows: &[&Row]) -> Option<Table> {
     let columns = ["lock", "longest waits", "longest idle times"];
     let mut table = Table::new(columns.map(Column::word).to_vec());
-    let of = |values: [u64; 4]| values.map(duration).join(", ");
     for row in rows.iter().filter(|row| row.threads > 1) {
         let (Some(waits), Some(idles)) = (row.worst_wait_ns, row.worst_idle_ns) else { continue };
-        table.row([row.name.clone(), of(waits), of(idles)]);
+        table.row([row.name.clone(), in_one_unit(waits), in_one_unit(idles)]);
     }
     rows.iter().any(|row| row.worst_wait_ns.is_some() && row.threads > 1).then_some(table)
+}
+
+/// Times in the unit of the longest, which is the first: `12.1, 4.03, 4.01, 0.820 ms`.
+fn in_one_unit(times_ns: [u64; 4]) -> String {
+    let longest = duration(times_ns[0]);
+    let unit = longest.rsplit(' ').next().unwrap_or_default();
+    let size = Quantity::parse(&format!("1 {unit}")).map_or(1.0, |one| one.value);
+    format!("{} {unit}", times_ns.map(|ns| number(ns as f64 / size)).join(", "))
 }
 
 fn cells(row: &Row, is_locks: bool, waits: bool) -> Vec<String> {
@@ -208,5 +216,16 @@ fn remarks(out: &mut String, topic: &Topic, columns: usize) {
         for remark in remarks {
             out.push_str(&wrap(remark, &format!("{kind}: "), columns));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn longest_times_share_a_unit() {
+        assert_eq!(in_one_unit([12_100_000, 4_030_000, 820_000, 0]), "12.1, 4.03, 0.820, 0 ms");
+        assert_eq!(in_one_unit([900, 70, 5, 5]), "900, 70, 5, 5 ns");
     }
 }
