@@ -226,6 +226,6 @@ mod tests {
     #[test]
     fn longest_times_share_a_unit() {
         assert_eq!(in_one_unit([12_100_000, 4_030_000, 820_000, 0]), "12.1, 4.03, 0.820, 0 ms");
-        assert_eq!(in_one_unit([900, 70, 5, 5]), "900, 70, 5, 5 ns");
+        assert_eq!(in_one_unit([900, 70, 5, 5]), "900, 70.0, 5.00, 5.00 ns");
     }
 }
