@@ -6,13 +6,13 @@ use crate::html::{Cell, Page, list, table};
 use maud::{Markup, html};
 use uncontended_figures::read::Quantity;
 use uncontended_figures::table::Table;
-use uncontended_survey::{Machine, Survey, Topic, tables};
+use uncontended_survey::{FOUND_ON, Machine, Survey, Topic, tables};
 
 /// The survey as one document.
 #[must_use]
 pub fn page(survey: &Survey) -> String {
-    let facts: Vec<String> =
-        survey.machine.lines().into_iter().take(2).map(|(_, fact)| fact).collect();
+    let facts = survey.machine.lines().into_iter().take(2);
+    let facts: Vec<String> = facts.map(|(name, fact)| format!("{name}: {fact}")).collect();
     let page = Page::new("What contention costs on this machine", &facts);
     let add = |page: Page, topic: &Topic| {
         let question = format!("{}?", topic.question);
@@ -39,10 +39,10 @@ fn facts(machine: &Machine) -> Markup {
     html! { dl { @for (name, fact) in machine.lines() { dt { (name) } dd { (fact) } } } }
 }
 
-/// What others found, and whether it holds here.
+/// What was found elsewhere, and whether it holds here.
 fn findings(topic: &Topic) -> Markup {
     html! {
-        h3 { "What document 003 found" }
+        h3 { (FOUND_ON) ", asked of this machine" }
         ul {
             @for finding in &topic.findings {
                 li {

@@ -39,7 +39,7 @@ pub mod usl;
 pub use affinity::{OverTime, Slice, Step};
 pub use class::Class;
 pub use cores::Matrix;
-pub use findings::{Finding, Pair};
+pub use findings::{FOUND_ON, Finding, Pair};
 pub use gaps::Cause;
 pub use jitter::{ByCause, Gaps, LongGap};
 pub use machine::{Cache, Machine};

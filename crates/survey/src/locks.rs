@@ -229,8 +229,8 @@ fn add_fast_path(topic: &mut Topic, fast: &Topic) {
     }
     if let Some(ns) = of(fast_path::YIELD) {
         topic.notes.push(format!(
-            "a yield costs {} where no other thread wants the CPU. On document 003's machine, a Ryzen 7 1700: 130 ns, and \
-             7 and 14 ns for the fast paths of a spinlock and a mutex",
+            "a yield costs {} where no other thread wants the CPU. Measured on a Ryzen 7 1700: 130 ns, and 7 and 14 ns for \
+             the fast paths of a spinlock and a mutex",
             uncontended_figures::duration_f(ns)
         ));
     }

@@ -1,6 +1,6 @@
 //! The survey for people: a table a topic.
 
-use crate::{Row, Slowed, Survey, Topic, columns};
+use crate::{FOUND_ON, Row, Slowed, Survey, Topic, columns};
 use std::fmt::Write as _;
 use uncontended_figures::read::Quantity;
 use uncontended_figures::table::{Column, Paint, Table};
@@ -204,8 +204,11 @@ fn remarks(out: &mut String, topic: &Topic, columns: usize) {
         );
         out.push_str(&wrap(&remark, "", columns));
     }
+    if !topic.findings.is_empty() {
+        let _ = writeln!(out, "{FOUND_ON}, asked of this machine:");
+    }
     for finding in &topic.findings {
-        out.push_str(&wrap(&finding.said(), &format!("{}: ", finding.verdict), columns));
+        out.push_str(&wrap(&finding.said(), &format!("  {}: ", finding.verdict), columns));
     }
     let kinds = [
         ("note", &topic.notes),

@@ -33,7 +33,9 @@ fn ladder(topic: &Topic) -> Option<Markup> {
     let low = first / 2.0;
     let rungs: Vec<Lane> = rows.iter().map(|(row, ns)| rung(row, *ns, low)).collect();
     let axis = Axis::log(low, last * 1.2, "time per operation", duration_f);
-    Some(figure("From the cheapest to the dearest", "", &lanes(topic.question, &axis, &rungs, &[])))
+    let legend = [(2, "one thread"), (0, "several")];
+    let picture = lanes(topic.question, &axis, &rungs, &legend);
+    Some(figure("From the cheapest to the dearest", "", &picture))
 }
 
 fn rung(row: &Row, ns: f64, low: f64) -> Lane {
