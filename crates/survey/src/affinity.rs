@@ -123,7 +123,7 @@ fn remark(topic: &mut Topic) {
         "a step: at most {} false ones per slice on average if slices are independent; a machine that does other work has steps of its own",
         uncontended_figures::given_number(FALSE_ALARMS)
     ));
-    topic.notes.push("document 004, whose processor is not named: multicast over a local interface follows a step function of the time while its threads are free, and has one rate, the greatest, while they are pinned".to_owned());
+    topic.notes.push("measured elsewhere, on a processor that is not named: multicast over a local interface follows a step function of the time while its threads are free, and has one rate, the greatest, while they are pinned".to_owned());
     topic.warnings.sort();
     topic.warnings.dedup();
 }

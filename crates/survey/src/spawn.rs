@@ -81,7 +81,7 @@ pub(crate) fn measure(plan: &Plan) -> Topic {
     let mut topic =
         Topic::of(("spawn", QUESTION), &report, |_, name| (spawners(name), Class::Other));
     topic.notes.push(format!("of {AT_ONCE}, all are made before the first is joined; a thread has a stack of 2 MiB, a small one of 16 KiB; the column of threads counts those that spawn"));
-    topic.notes.push("document 003, whose processor is not named: 100,000 detached threads in 0.9 s on one CPU (9 µs each), about 2 s free (20 µs each); tasks of a runtime in 0.9 s on one CPU, 1.1 s free".to_owned());
+    topic.notes.push("measured elsewhere, on a processor that is not named: 100,000 detached threads in 0.9 s on one CPU (9 µs each), about 2 s free (20 µs each); tasks of a runtime in 0.9 s on one CPU, 1.1 s free".to_owned());
     if cpus.len() < 2 {
         topic
             .not_measured
