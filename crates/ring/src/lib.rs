@@ -8,6 +8,7 @@
 //! - [`lanes::group`]: the same for many consumers that share the values.
 //! - [`broadcast`]: one producer; consumers that each see every value or share them, some after others.
 //! - [`lossy`]: one producer that never waits; observers that learn how many values they lost.
+//! - [`delegate`]: one thread owns a value, and others send it closures.
 //! - [`records`]: byte records of any length, written and read in place, from one producer or many to one consumer.
 //!
 //! ```
@@ -52,6 +53,8 @@
 extern crate alloc;
 
 pub mod broadcast;
+#[cfg(feature = "std")]
+pub mod delegate;
 mod error;
 #[cfg(all(feature = "std", not(unc_model)))]
 #[allow(unreachable_pub, reason = "the checker's tests reach it")]
