@@ -9,7 +9,7 @@ use uncontended_decide::{Failure, Verdict};
 use uncontended_figures::progress::{Line, State};
 
 /// Names in the texts of `decide`, and what `unc` says instead.
-const FLAGS: [(&str, &str); 46] = [
+const FLAGS: [(&str, &str); 47] = [
     ("`Asked::Rate`", "--rate"),
     ("`Candidate::Log`", "--candidate"),
     ("`Commands::lines`", "commands after --, each in quotes"),
@@ -24,6 +24,7 @@ const FLAGS: [(&str, &str); 46] = [
     ("`Limits::log`", "--log"),
     ("`Limits::max_error`", "--max-error"),
     ("`Limits::max_runs`", "--max-runs"),
+    ("`Limits::max_time`", "--max-time"),
     ("`Parameter::scan`", "--parameter-scan"),
     ("`PermutePlan::level`", "--level"),
     ("`PermutePlan::log`", "--log"),

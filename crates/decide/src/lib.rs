@@ -15,6 +15,7 @@
 pub mod around;
 pub mod circumstances;
 mod costs;
+mod easier;
 mod failure;
 pub mod fingerprint;
 pub mod guard;

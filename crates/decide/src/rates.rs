@@ -145,17 +145,22 @@ impl Trial for RateTrial {
         let (question, counts) = (self.judge.question(), self.judge.counts());
         let (low, high) = question.report(counts).interval;
         let pending = self.judge.pending();
-        let left = remaining(question, counts).filter(|_| pending.is_none());
+        let is_open = pending.is_none() && !self.is_settled();
+        let left = remaining(question, counts).filter(|_| is_open);
         let to_decide = match pending {
+            None if self.is_settled() => {
+                format!("{}, and the rest is read", self.judge.verdict().name())
+            }
             None => more_to_decide(left),
-            Some(pending) => format!(
-                "{} if runs are independent (`SloPlan::bursts` 1), but bursts may still explain it",
-                Answer::from(pending.would_be).name()
-            ),
+            // In 80 columns, next to the figures.
+            Some(pending) => {
+                format!("{}, unless bad runs come in bursts", Answer::from(pending.would_be).name())
+            }
         };
-        let text = format!("{}; {to_decide}", several(counts.trials(), "run", "runs"));
-        let good = whole(counts.successes());
-        let found = format!("{good} good, rate {}", share(None, low, high));
+        let runs = several(self.runs, "run", "runs");
+        let good = whole(counts.successes() + self.rest.successes());
+        let text = format!("{runs}, {good} good, {}; {to_decide}", share(None, low, high));
+        let found = self.slo.command.clone().unwrap_or_default();
         State { text, left, found, ..State::default() }
     }
 

@@ -92,3 +92,28 @@ fn a_failed_run_is_the_worst() {
         assert!(told.contains(failed), "{told}");
     }
 }
+
+/// The interval comes before what a narrow terminal cuts; once the answer is known, nothing is left to estimate.
+#[test]
+fn progress_shows_the_interval_and_the_rest_of_a_file() {
+    let mut trial = open(asked(Side::AtMost, 0.5, None, None));
+    let mut push = |trial: &mut Box<dyn Trial>, value| trial.push(&Run::of(0, value)).unwrap();
+    push(&mut trial, 1.0);
+    let state = trial.state();
+    assert!(state.text.starts_with("1 run, 1 good, [") && state.left.is_some(), "{state:?}");
+    while !trial.is_settled() {
+        push(&mut trial, 1.0);
+    }
+    let decided = trial.findings()[0].n;
+    (0..5).for_each(|_| push(&mut trial, 1.0));
+    let state = trial.state();
+    let begins = format!("{0} runs, {0} good, [", decided + 5);
+    assert!(state.text.starts_with(&begins) && state.left.is_none(), "{state:?}");
+    assert!(state.text.ends_with("; yes, and the rest is read"), "{state:?}");
+    // What bursts may explain is said next to the figures.
+    let mut trial = open(asked(Side::AtMost, 0.93, None, None));
+    (0..60).for_each(|_| push(&mut trial, 9.0));
+    let state = trial.state();
+    assert!(state.text.contains("; no, unless bad runs come in bursts"), "{state:?}");
+    assert!(state.text.len() <= 77, "{state:?}");
+}
