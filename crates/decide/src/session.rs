@@ -28,9 +28,9 @@ use uncontended_figures::progress::State;
 use uncontended_figures::{duration_f, short};
 use uncontended_sys::interrupts;
 
-/// From which part of its time on, and how many runs, a trial says that it will hardly be decided in time.
+/// From which part of its time on, and after how many runs, a trial asks whether it will be decided in time.
 const EARLY: f64 = 0.05;
-const EARLY_RUNS: u64 = 20;
+const FIRST_ASKED: u64 = 20;
 /// How many times as many runs as the time permits make that so.
 const HARDLY: u64 = 2;
 
@@ -72,8 +72,8 @@ pub struct Session {
     most_runs: Option<u64>,
     most_time: Option<Duration>,
     started: Instant,
-    /// Whether it was said that the time will hardly suffice.
-    is_told: bool,
+    /// After how many runs it is asked next whether the time will suffice; none once it was said that it will not.
+    ask_at: Option<u64>,
     /// Where progress is shown.
     pub progress: Box<dyn Progress>,
 }
@@ -120,7 +120,7 @@ impl Session {
             most_runs: setting.most_runs,
             most_time: setting.most_time,
             started: Instant::now(),
-            is_told: false,
+            ask_at: Some(FIRST_ASKED),
             progress,
         };
         session.write(&Line::Head(Box::new(session.head.clone())))?;
@@ -168,20 +168,21 @@ impl Session {
         Ok(())
     }
 
-    /// Says once, early, that the budget will hardly suffice, and for what it would.
+    /// Says once that the budget will hardly suffice, and for what it would. It is asked after twice as many runs each
+    /// time, since an estimate costs more than a run of a fast stream, and early ones are often too low.
     fn warn_early(&mut self) {
-        let spent = self.started.elapsed().as_secs_f64();
         let Some(most) = self.most_time.map(|most| most.as_secs_f64()) else { return };
-        let is_early = self.pushed >= EARLY_RUNS && spent >= EARLY * most;
-        if self.is_told || !is_early {
+        let spent = self.started.elapsed().as_secs_f64();
+        if self.ask_at.is_none_or(|at| self.pushed < at) || spent < EARLY * most {
             return;
         }
-        self.is_told = true;
+        self.ask_at = Some(self.pushed.saturating_mul(2));
         let affordable = (self.pushed as f64 * (most - spent).max(0.0) / spent) as u64;
         let Some(left) = self.trial.state().left else { return };
         if left < affordable.saturating_mul(HARDLY) {
             return;
         }
+        self.ask_at = None;
         let share = (self.pushed + left) as f64 / self.pushed as f64;
         let takes = short(&duration_f(spent * 1e9 * share));
         let easier = self.trial.decidable(affordable);
