@@ -36,6 +36,8 @@ fn heads() -> Vec<Question> {
         unit: "1".to_string(),
         a: vec![1.0, 2.0],
         b: vec![3.0],
+        more: Vec::new(),
+        expected: None,
         statistic: "p90".to_string(),
         two_sided: true,
         level: 0.05,

@@ -33,6 +33,8 @@ fn permute() -> Permute {
         unit: "1".to_string(),
         a: Vec::new(),
         b: Vec::new(),
+        more: Vec::new(),
+        expected: None,
         statistic: "mean".to_string(),
         two_sided: false,
         level: 0.05,

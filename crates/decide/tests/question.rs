@@ -83,6 +83,8 @@ fn a_question_of_any_kind_has_its_sentence_and_error() {
         unit: "B".to_string(),
         a: vec![1.0],
         b: vec![2.0],
+        more: Vec::new(),
+        expected: None,
         statistic: "mean".to_string(),
         two_sided: false,
         level: 0.05,

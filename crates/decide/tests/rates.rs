@@ -97,7 +97,7 @@ fn a_failed_run_is_the_worst() {
 #[test]
 fn progress_shows_the_interval_and_the_rest_of_a_file() {
     let mut trial = open(asked(Side::AtMost, 0.5, None, None));
-    let mut push = |trial: &mut Box<dyn Trial>, value| trial.push(&Run::of(0, value)).unwrap();
+    let push = |trial: &mut Box<dyn Trial>, value| trial.push(&Run::of(0, value)).unwrap();
     push(&mut trial, 1.0);
     let state = trial.state();
     assert!(state.text.starts_with("1 run, 1 good, [") && state.left.is_some(), "{state:?}");

@@ -221,6 +221,8 @@ impl PermuteFlags {
             unit: "1".to_string(),
             a: Vec::new(),
             b: Vec::new(),
+            more: Vec::new(),
+            expected: None,
             statistic: self.statistic.clone(),
             two_sided: self.two_sided,
             level: self.level,

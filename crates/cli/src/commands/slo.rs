@@ -56,7 +56,7 @@ pub(crate) struct Flags {
     from: Option<PathBuf>,
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with the flags of these
     /// commands as keys, and one max-error for the whole file; further keys are name, command, commands, and values
-    /// (the two files of `[[permute]]`)
+    /// (the files of `[[permute]]`)
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_COMMANDS, conflicts_with = "log",
         conflicts_with_all = ["counts", "from", "command", "at_most", "at_least", "rate", "quantile", "or_below", "method", "bursts"])]
     suite: Option<PathBuf>,
