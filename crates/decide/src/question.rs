@@ -254,6 +254,9 @@ pub struct Slo {
     /// How far runs may depend on each other; none in older logs, and if runs are assumed independent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bursts: Option<Bursts>,
+    /// After how many runs it may be decided each time: those of a set that is resampled. None: after each run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<u64>,
     /// The percentile, if the question is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantile: Option<f64>,

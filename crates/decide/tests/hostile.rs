@@ -21,6 +21,7 @@ fn heads() -> Vec<Question> {
         max_error: 0.01,
         method: Decider::Csm,
         bursts: Bursts::new(Some(8.0)),
+        set: None,
         quantile: Some(0.9),
         command: Some("c".to_string()),
     };

@@ -23,6 +23,7 @@ fn slo(rate: f64) -> Slo {
         max_error: 0.001,
         method: Default::default(),
         bursts: None,
+        set: None,
         quantile: None,
         command: None,
     }

@@ -15,6 +15,7 @@ fn a_question_has_the_figures_that_were_given_with_all_of_their_digits() {
         max_error: 0.001,
         method: Decider::OneSided,
         bursts: None,
+        set: None,
         quantile: None,
         command: None,
     };

@@ -15,6 +15,7 @@ fn asked(side: Side, rate: f64, bursts: Option<f64>, quantile: Option<f64>) -> S
         max_error: 0.01,
         method: Decider::OneSided,
         bursts: Bursts::new(bursts),
+        set: None,
         quantile,
         command: None,
     }
@@ -116,4 +117,28 @@ fn progress_shows_the_interval_and_the_rest_of_a_file() {
     let state = trial.state();
     assert!(state.text.contains("; no, unless bad runs come in bursts"), "{state:?}");
     assert!(state.text.len() <= 77, "{state:?}");
+}
+
+/// A set that is resampled is whole before it decides; what is begun is not counted.
+#[test]
+fn only_whole_sets_decide() {
+    let of_sets = |size| Slo { set: Some(size), ..asked(Side::AtMost, 0.5, Some(1.0), None) };
+    let alone = {
+        let mut trial = open(of_sets(1));
+        while !trial.is_settled() {
+            trial.push(&Run::of(0, 1.0)).unwrap();
+        }
+        trial.findings()[0].n
+    };
+    let mut trial = open(of_sets(alone + 3));
+    for run in 1..alone + 3 {
+        trial.push(&Run::of(0, 1.0)).unwrap();
+        assert_eq!((trial.answer(), trial.findings()[0].n), (Answer::Undecided, 0), "{run}");
+    }
+    let said = trial.diagnoses();
+    let runs = alone + 2;
+    assert_eq!(said, [format!("the last set is not whole, and its {runs} runs are not counted")]);
+    trial.push(&Run::of(0, 1.0)).unwrap();
+    assert_eq!((trial.answer(), trial.findings()[0].n), (Answer::Yes, alone + 3));
+    assert!(trial.diagnoses().is_empty());
 }

@@ -22,6 +22,7 @@ fn slo() -> Question {
         max_error: 0.01,
         method: Decider::OneSided,
         bursts: None,
+        set: None,
         quantile: Some(0.5),
         command: None,
     })

@@ -190,6 +190,7 @@ impl SloFlags {
             max_error: self.common.max_error,
             method: self.method.into(),
             bursts: Bursts::new(self.bursts),
+            set: None,
             quantile: None,
             command: None,
         };
