@@ -9,7 +9,7 @@ use crate::guard::Watch;
 use crate::question::{Claim, Compare, Shares};
 use uncontended_stats::{self as stats, Counts, Method, Rate};
 
-/// The smallest margin at which `more` pairs would show that a candidate with these cost ratios is no worse.
+/// The smallest margin at which `more` pairs would give a yes to a candidate with these cost ratios.
 pub(crate) fn margin(costs: &[f64], more: u64, compare: &Compare, shares: Shares) -> Option<f64> {
     let seen = costs.len() as u64;
     let all = seen.saturating_add(more);
@@ -20,8 +20,10 @@ pub(crate) fn margin(costs: &[f64], more: u64, compare: &Compare, shares: Shares
     let question = stats::Question::about(Rate::HALF, Method::OneSided, shares.median);
     let is_yes = |&margin: &f64| {
         let inside = costs.iter().filter(|cost| **cost <= 1.0 + margin).count() as u64;
-        // Half a pair is added to either side, as in the estimate of what remains.
-        let share = (inside as f64 + 0.5) / (seen as f64 + 1.0);
+        // Half a pair is added to either side, as in the estimate of what remains; advice is rather too careful.
+        let n = seen as f64 + 1.0;
+        let share = (inside as f64 + 0.5) / n;
+        let share = share - (share * (1.0 - share) / n).sqrt();
         let expected = inside + (share * more as f64) as u64;
         let counts = Counts::new(all, expected);
         counts.is_ok_and(|counts| question.verdict(counts) == stats::Verdict::Yes)

@@ -26,6 +26,7 @@ pub mod metric;
 pub mod origin;
 pub mod pairs;
 pub mod path;
+mod permuting;
 pub mod pilot;
 pub mod plan;
 pub mod power;

@@ -128,7 +128,8 @@ impl Permutation {
     /// The test of three groups or more: the greatest statistic of one minus the least of another.
     ///
     /// # Errors
-    /// [`Invalid::Empty`] if a group has no values or there are fewer than two, [`Invalid::Value`] if one is not finite.
+    /// [`Invalid::Empty`] if a group has no values or there are fewer than two, [`Invalid::Value`] if one is not
+    /// finite.
     pub fn among(
         groups: &[&[f64]],
         statistic: Statistic,

@@ -13,8 +13,9 @@ use uncontended_figures::read::whole;
 
 /// Test whether sets of values differ by more than chance explains, by an exact permutation test
 ///
-/// With two files: whether B is higher than A; with more: whether any two differ. Resamples the labels until the answer is certain enough. Each value must come from its own process or block:
-/// timings from one process are not exchangeable. Exit status: 0 the p-value is below the level, 1 it is not, 3
+/// With two files: whether B is higher than A; with more: whether any two differ. Resamples the labels until the answer
+/// is certain enough. Each value must come from its own process or block: timings from one process are not
+/// exchangeable. Exit status: 0 the p-value is below the level, 1 it is not, 3
 /// undecided within the budget, 2 could not run.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:

@@ -49,7 +49,8 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "N", value_parser = value::stretch, allow_hyphen_values = true)]
     bursts: Option<f64>,
     /// Decide only after each N runs: the requests of a sample that is resampled as a whole, shuffled each time
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX), conflicts_with = "bursts", allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true,
+        value_name = "N", value_parser = whole::<u64>(1..=u64::MAX), conflicts_with = "bursts")]
     set: Option<u64>,
     /// Judge existing counts: successes / trials
     #[arg(long, allow_hyphen_values = true,
