@@ -9,7 +9,7 @@ use uncontended_decide::{Failure, Verdict};
 use uncontended_figures::progress::{Line, State};
 
 /// Names in the texts of `decide`, and what `unc` says instead.
-const FLAGS: [(&str, &str); 46] = [
+const FLAGS: [(&str, &str); 50] = [
     ("`Asked::Rate`", "--rate"),
     ("`Candidate::Log`", "--candidate"),
     ("`Commands::lines`", "commands after --, each in quotes"),
@@ -24,12 +24,16 @@ const FLAGS: [(&str, &str); 46] = [
     ("`Limits::log`", "--log"),
     ("`Limits::max_error`", "--max-error"),
     ("`Limits::max_runs`", "--max-runs"),
+    ("`Limits::max_time`", "--max-time"),
     ("`Parameter::scan`", "--parameter-scan"),
     ("`PermutePlan::level`", "--level"),
     ("`PermutePlan::log`", "--log"),
     ("`PermutePlan::max_error`", "--max-error"),
     ("`PermutePlan::max_runs`", "--max-runs"),
     ("`PermutePlan::or_below`", "--or-below"),
+    ("`PermutePlan::scale`", "--scale"),
+    ("`PermutePlan::shift`", "--shift"),
+    ("`PermutePlan::two_sided`", "--two-sided"),
     ("`RecordPlan::control`", "--control"),
     ("`Runs::conclude`", "--conclude"),
     ("`Runs::directory`", "--dir"),

@@ -54,6 +54,41 @@ fn small_groups_have_the_p_value_of_enumeration() {
     assert_eq!(unc(&["permute", &b, &a]).status, 1);
 }
 
+/// B against what is expected of it, and three groups: the p-values are those of all relabelings, counted by hand.
+#[test]
+fn groups_are_compared_under_a_shift_a_scale_and_with_a_third() {
+    let folder = Folder::new();
+    let file = |name: &str, values: [f64; 3]| file(&folder, name, values.into_iter());
+    let (a, b) = (file("a", [1.0, 2.0, 3.0]), file("b", [4.0, 5.0, 6.0]));
+    let pair = |name: &str, from: f64| self::file(&folder, name, [from, from + 1.0].into_iter());
+    let (one, two, three) = (pair("one", 1.0), pair("two", 3.0), pair("three", 5.0));
+    for (words, difference, p) in [
+        (vec![&*a, &*b, "--shift", "3"], 0.0, 0.7),
+        (vec![&a, &b, "--scale", "2"], 1.0, 0.35),
+        (vec![&one, &two, &three], 4.0, 1.0 / 15.0),
+    ] {
+        let log = folder.file("log");
+        let mut all =
+            vec!["permute", "--level", "99%", "--max-error", "1e-9", "--max-runs", "4000"];
+        all.extend(["--seed", "1", "--log", &log, "--json", "-"]);
+        all.extend(&words);
+        let json = unc(&all).json();
+        let [low, high] = [0, 1].map(|end| json["interval"][end].as_f64().unwrap());
+        assert!(low <= p && p <= high, "{words:?}: {json}");
+        assert_eq!(json["difference"], difference, "{words:?}");
+        let again = unc(&["verdict", &log, "--json", "-"]).json();
+        assert_eq!(again["interval"], json["interval"], "{words:?}");
+    }
+    let sentence = |words: &[&str]| unc(words).err;
+    let said = sentence(&["permute", &a, &b, "--scale", "2", "--shift", "1"]);
+    assert!(said.contains("is B's mean higher than (A × 2.00 + 1.00)'s by more"), "{said}");
+    let said = sentence(&["permute", &one, &two, &three]);
+    assert!(said.contains("does the mean of A, B and C differ by more than chance"), "{said}");
+    unc(&["permute", &one, &two, &three, "--shift", "1"]).assert_refused("have no direction");
+    unc(&["permute", &a, &b, "--shift", "1ms"]).assert_refused("--shift has another unit");
+    unc(&["permute", &a, &b, "--scale", "0"]).assert_refused("'0' is not a number above zero");
+}
+
 #[test]
 fn each_statistic_sees_its_own_difference() {
     let folder = Folder::new();

@@ -67,7 +67,11 @@ fn runs_are_kept_without_a_question() {
     );
     let again = unc(&["verdict", &log]);
     assert_eq!((again.status, again.out.lines().count()), (3, 5), "{}", again.out);
-    assert!(again.out.contains("nothing was asked"), "{}", again.out);
+    assert!(
+        again.out.starts_with("recorded: 12 runs of ") && again.out.contains("nothing was asked"),
+        "{}",
+        again.out
+    );
     // A time alone limits them too; the wall time is the usual metric.
     let said = unc(&["record", "--quiet", "--for", "200ms", "-o", &log, "--", "true"]);
     said.assert_refused("exists, and a recording would replace it");

@@ -450,3 +450,22 @@ fn a_bare_number_has_the_unit_of_the_threshold() {
     assert_eq!(ask("-3", "5ms").json()["verdict"], "error");
     assert_eq!(ask("3ms", "5").json()["verdict"], "error");
 }
+
+/// Sets of requests decide when they are whole; the log has the question, and gives the same again.
+#[test]
+fn sets_decide_when_they_are_whole() {
+    let folder = Folder::new();
+    let log = folder.file("log");
+    let values = "5 ms\n".repeat(250);
+    let asked = ["slo", "--rate", "50%", "--at-most", "9ms", "--from", "-", "--json", "-"];
+    let ask = |more: &[&str]| unc_reading(&[&asked[..], more].concat(), &values).json();
+    let json = ask(&["--set", "100", "--log", &log]);
+    assert_eq!((json["verdict"].as_str(), json["n"].as_u64()), (Some("yes"), Some(100)));
+    assert_eq!(json["hypothesis"]["set"], 100);
+    let again = unc(&["verdict", &log, "--json", "-"]).json();
+    assert_eq!((&again["n"], &again["interval"]), (&json["n"], &json["interval"]));
+    let open = ask(&["--set", "300"]);
+    assert_eq!((open["verdict"].as_str(), open["n"].as_u64()), (Some("undecided"), Some(0)));
+    assert!(open["warnings"][0].as_str().unwrap().contains("250 runs are not counted"), "{open}");
+    unc(&["slo", "--rate", "50%", "--set", "9", "--counts", "3/4"]).assert_refused("--set");
+}

@@ -301,6 +301,8 @@ fn the_keys_of_a_suite_are_documented() {
     let given = |key: &str| match key {
         "values" => r#"["a", "b"]"#.to_owned(),
         "two-sided" => "true".to_owned(),
+        "shift" => r#""2 ms""#.to_owned(),
+        "scale" => "2".to_owned(),
         "level" => "0.05".to_owned(),
         "or-below" => "0.01".to_owned(),
         "max-runs" | "seed" => "100000".to_owned(),
@@ -309,10 +311,10 @@ fn the_keys_of_a_suite_are_documented() {
     };
     let table: String = keys.iter().map(|key| format!("{key} = {}\n", given(key))).collect();
     Suite::parse(&format!("[[permute]]\n{table}"), None).unwrap();
-    assert_eq!(keys.len(), 9, "{keys:?}");
+    assert_eq!(keys.len(), 11, "{keys:?}");
     for command in ["slo", "compare"] {
         let help = unc(&[command, "--help"]).out;
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(help.contains("values (the two files of `[[permute]]`)"), "{help}");
+        assert!(help.contains("values (the files of `[[permute]]`)"), "{help}");
     }
 }

@@ -15,6 +15,7 @@
 pub mod around;
 pub mod circumstances;
 mod costs;
+mod easier;
 mod failure;
 pub mod fingerprint;
 pub mod guard;
@@ -25,6 +26,7 @@ pub mod metric;
 pub mod origin;
 pub mod pairs;
 pub mod path;
+mod permuting;
 pub mod pilot;
 pub mod plan;
 pub mod power;

@@ -10,6 +10,7 @@
 
 use crate::Failure;
 use crate::costs::{cost, cost_of_run, invalid, middle, single_cost};
+use crate::easier;
 use crate::guard::{TailFinding, Watch};
 use crate::question::{Claim, Compare, Shares};
 use crate::rates::Rest;
@@ -19,7 +20,9 @@ use crate::spread::{Spreads, Values};
 use crate::trial::{self, Trial, more_to_decide, remaining};
 use crate::verdict::{About, Answer, Effect, Evidence, Finding, Holds, OfPairs, Relation};
 use uncontended_figures::text::several;
-use uncontended_figures::{count, given_number, number, progress::State, ratio, whole};
+use uncontended_figures::{
+    count, given_number, given_percent, number, progress::State, ratio, whole,
+};
 use uncontended_stats::{self as stats, Counts, Method, Rate, Report};
 
 /// The trial of paired ratios.
@@ -347,6 +350,9 @@ impl Trial for PairTrial {
         let inside = candidate.inside(self.tested_end(candidate), self.compare.margin);
         let median = candidate.ratio.verdict(self.compare.claim);
         let (left, to_decide) = match (median, &candidate.ratio) {
+            _ if candidate.answer != Answer::Undecided => {
+                (None, format!("{}, and the rest is read", candidate.answer.name()))
+            }
             (Answer::Undecided, Ratio::Paired(_)) => {
                 let left = remaining(&question, inside);
                 (left, more_to_decide(left))
@@ -354,14 +360,16 @@ impl Trial for PairTrial {
             (Answer::Undecided, Ratio::Quantile(_)) => {
                 (None, "neither answer is certain yet".to_string())
             }
-            _ => {
-                let clears = candidate.watch.as_ref().map_or(0, Watch::more_to_clear);
-                let more = count(clears);
-                let text = format!("the median is settled, about {more} more for the tail");
-                (Some(clears), text)
-            }
+            _ => match candidate.watch.as_ref().map_or(0, Watch::more_to_clear) {
+                0 => (None, "the median is settled, the tail is open".to_string()),
+                more => {
+                    let text = format!("about {} more for the tail", count(more));
+                    (Some(more), format!("the median is settled, {text}"))
+                }
+            },
         };
-        let pairs = candidate.costs.len() as u64;
+        let rest = candidate.rest.as_ref().map_or(0, |rest| rest.costs.len());
+        let pairs = (candidate.costs.len() + rest) as u64;
         let text = format!(
             "{}, {}; {to_decide}",
             several(pairs, "pair", "pairs"),
@@ -374,6 +382,19 @@ impl Trial for PairTrial {
         let runs = (self.active().len() as u64).saturating_mul(self.compare.block);
         let left = left.map(|left| left.saturating_mul(runs));
         State { text, left, found, ..State::default() }
+    }
+
+    fn decidable(&self, runs: u64) -> Option<String> {
+        let active = self.active();
+        let open = self.candidates().filter(|(arm, _)| active.contains(arm));
+        let pairs = runs / (active.len() as u64).saturating_mul(self.compare.block).max(1);
+        let margins = open.map(|(_, candidate)| match candidate.ratio {
+            Ratio::Paired(_) => easier::margin(&candidate.costs, pairs, &self.compare, self.shares),
+            Ratio::Quantile(_) => None,
+        });
+        let margins = margins.collect::<Option<Vec<f64>>>()?;
+        let margin = margins.into_iter().reduce(f64::max)?;
+        Some(format!("`ComparePlan::margin` {}", given_percent(margin).replace(' ', "")))
     }
 
     fn ratios(&self) -> Vec<Vec<f64>> {

@@ -11,7 +11,7 @@
 //!
 //! let slo = Slo {
 //!     metric: "counts".to_string(), unit: "1".to_string(), bound: None, rate: 0.99, or_below: None,
-//!     max_error: 0.001, method: Default::default(), bursts: None, quantile: None, command: None,
+//!     max_error: 0.001, method: Default::default(), bursts: None, set: None, quantile: None, command: None,
 //! };
 //! let simulation = Simulation { max_runs: 500, simulations: 200, seed: 7 };
 //! let forecast = power::of_rate(&slo, 0.9, &simulation)?;

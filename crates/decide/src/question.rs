@@ -7,6 +7,7 @@
 use crate::Failure;
 use crate::guard::Guard;
 use crate::pairs::PairTrial;
+pub use crate::permuting::{Expected, Permute};
 use crate::rates::RateTrial;
 use crate::recording::Recording;
 use crate::resampling::ResampleTrial;
@@ -252,6 +253,9 @@ pub struct Slo {
     /// How far runs may depend on each other; none in older logs, and if runs are assumed independent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bursts: Option<Bursts>,
+    /// After how many runs it may be decided each time: those of a set that is resampled. None: after each run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<u64>,
     /// The percentile, if the question is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantile: Option<f64>,
@@ -489,54 +493,6 @@ impl Compare {
         let by = self.effect_name();
         let metric = spoken(&self.metric);
         format!("is {subject} {claim}, by the {by} of {metric} ({good} is better)?")
-    }
-}
-
-/// "Is the p-value of the permutation test below the level?"
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Permute {
-    /// Base unit of the values.
-    pub unit: String,
-    /// Values of A.
-    pub a: Vec<f64>,
-    /// Values of B.
-    pub b: Vec<f64>,
-    /// What is compared: mean, median, max, pNN.
-    pub statistic: String,
-    /// Whether differences in either direction are extreme.
-    pub two_sided: bool,
-    /// A p-value below this is significant.
-    pub level: f64,
-    /// Lower end of the indifference zone.
-    pub or_below: Option<f64>,
-    /// Largest chance of a wrong verdict about the p-value, over all looks.
-    pub max_error: f64,
-    /// The budget: most resamples.
-    #[serde(rename = "most_dealings")]
-    pub most_resamples: u64,
-    /// Seed of the resampling.
-    pub seed: String,
-}
-
-impl Permute {
-    /// The question as a sentence.
-    pub fn sentence(&self) -> String {
-        let level = given_percent(self.level);
-        let asked = if self.two_sided {
-            format!("does the {} of A and B differ by more than chance explains", self.statistic)
-        } else {
-            format!("is B's {} higher than A's by more than chance explains", self.statistic)
-        };
-        let asked = format!("{asked}, with a p-value below {level}?");
-        match self.or_below {
-            Some(low) => {
-                format!(
-                    "{asked} (between {} and {level} either answer is right)",
-                    given_percent(low)
-                )
-            }
-            None => asked,
-        }
     }
 }
 

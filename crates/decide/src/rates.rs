@@ -145,17 +145,22 @@ impl Trial for RateTrial {
         let (question, counts) = (self.judge.question(), self.judge.counts());
         let (low, high) = question.report(counts).interval;
         let pending = self.judge.pending();
-        let left = remaining(question, counts).filter(|_| pending.is_none());
+        let is_open = pending.is_none() && !self.is_settled();
+        let left = remaining(question, counts).filter(|_| is_open);
         let to_decide = match pending {
+            None if self.is_settled() => {
+                format!("{}, and the rest is read", self.judge.verdict().name())
+            }
             None => more_to_decide(left),
-            Some(pending) => format!(
-                "{} if runs are independent (`SloPlan::bursts` 1), but bursts may still explain it",
-                Answer::from(pending.would_be).name()
-            ),
+            // In 80 columns, next to the figures.
+            Some(pending) => {
+                format!("{}, unless bad runs come in bursts", Answer::from(pending.would_be).name())
+            }
         };
-        let text = format!("{}; {to_decide}", several(counts.trials(), "run", "runs"));
-        let good = whole(counts.successes());
-        let found = format!("{good} good, rate {}", share(None, low, high));
+        let runs = several(self.runs, "run", "runs");
+        let good = whole(counts.successes() + self.rest.successes());
+        let text = format!("{runs}, {good} good, {}; {to_decide}", share(None, low, high));
+        let found = self.slo.command.clone().unwrap_or_default();
         State { text, left, found, ..State::default() }
     }
 
@@ -194,9 +199,17 @@ impl Trial for RateTrial {
         let (first, judged) = (self.judge.verdict(), self.judge.counts().trials());
         let rest = self.rest().filter(|rest| rest.contradicts(first));
         let rest = rest.map(|rest| rest.said(first, judged, "values"));
+        let begun = match &self.judge {
+            Judging::Sets(sets) => sets.begun.trials(),
+            _ => 0,
+        };
+        let begun = (begun > 0).then(|| {
+            let runs = several(begun, "run", "runs");
+            format!("the last set is not whole, and its {runs} are not counted")
+        });
         let guarded = self.slo.bursts.is_some();
         let dependent = diagnosis(self.judge.chain(), self.judge.counts(), guarded);
-        failed.into_iter().chain(rest).chain(dependent).collect()
+        failed.into_iter().chain(rest).chain(begun).chain(dependent).collect()
     }
 }
 
@@ -205,11 +218,50 @@ impl Trial for RateTrial {
 enum Judging {
     Bursts(Box<BurstJudge>),
     Independent(Judge, Chain),
+    Sets(Box<Sets>),
+}
+
+/// The judge of whole sets of runs, which are drawn independently of each other.
+#[derive(Debug, Clone)]
+struct Sets {
+    question: stats::Question,
+    size: u64,
+    /// Of whole sets.
+    counts: Counts,
+    /// Of the set that is not whole.
+    begun: Counts,
+    chain: Chain,
+    verdict: stats::Verdict,
+}
+
+impl Sets {
+    fn push(&mut self, success: bool) {
+        self.begun.push(success);
+        self.chain.push(success);
+        if self.begun.trials() < self.size {
+            return;
+        }
+        let begun = std::mem::take(&mut self.begun);
+        (0..begun.successes()).for_each(|_| self.counts.push(true));
+        (0..begun.failures()).for_each(|_| self.counts.push(false));
+        self.verdict = self.question.verdict(self.counts);
+    }
 }
 
 impl Judging {
     fn new(slo: &Slo) -> Result<Judging, Failure> {
         let question = slo.question()?;
+        let sets = |size| Sets {
+            question,
+            size,
+            counts: Counts::default(),
+            begun: Counts::default(),
+            chain: Chain::default(),
+            verdict: stats::Verdict::Undecided,
+        };
+        if let Some(size) = slo.set {
+            return Ok(Judging::Sets(Box::new(sets(size))));
+        }
         Ok(match slo.bursts {
             Some(bursts) => Judging::Bursts(Box::new(BurstJudge::new(question, bursts.into()))),
             None => Judging::Independent(Judge::new(question), Chain::default()),
@@ -225,6 +277,7 @@ impl Judging {
                 judge.push(success);
                 chain.push(success);
             }
+            Judging::Sets(sets) => sets.push(success),
         }
     }
 
@@ -232,6 +285,7 @@ impl Judging {
         match self {
             Judging::Bursts(judge) => judge.question(),
             Judging::Independent(judge, _) => judge.question(),
+            Judging::Sets(sets) => &sets.question,
         }
     }
 
@@ -239,6 +293,7 @@ impl Judging {
         match self {
             Judging::Bursts(judge) => judge.counts(),
             Judging::Independent(judge, _) => judge.counts(),
+            Judging::Sets(sets) => sets.counts,
         }
     }
 
@@ -246,6 +301,7 @@ impl Judging {
         match self {
             Judging::Bursts(judge) => judge.chain(),
             Judging::Independent(_, chain) => chain,
+            Judging::Sets(sets) => &sets.chain,
         }
     }
 
@@ -253,6 +309,7 @@ impl Judging {
         match self {
             Judging::Bursts(judge) => judge.verdict().into(),
             Judging::Independent(judge, _) => judge.verdict().into(),
+            Judging::Sets(sets) => sets.verdict.into(),
         }
     }
 
@@ -260,7 +317,7 @@ impl Judging {
     fn pending(&self) -> Option<Pending> {
         match self {
             Judging::Bursts(judge) => judge.pending(),
-            Judging::Independent(..) => None,
+            Judging::Independent(..) | Judging::Sets(_) => None,
         }
     }
 }

@@ -57,12 +57,26 @@ impl Permute {
         }
     }
 
+    /// The test of the question's own values.
+    fn own_test(&self, seed: u64) -> Result<Permutation, Failure> {
+        let a: Vec<f64> = self.a.iter().map(|value| self.expected_of(*value)).collect();
+        if self.more.is_empty() {
+            return self.test(&a, &self.b, seed);
+        }
+        let more = self.more.iter().map(Vec::as_slice);
+        let groups: Vec<&[f64]> = [a.as_slice(), &self.b].into_iter().chain(more).collect();
+        Permutation::among(&groups, self.statistic()?, seed).map_err(unsuitable)
+    }
+
     /// The test of these values.
     pub fn test(&self, a: &[f64], b: &[f64], seed: u64) -> Result<Permutation, Failure> {
         let sides = if self.two_sided { Sides::Both } else { Sides::Upper };
-        Permutation::new(a, b, self.statistic()?, sides, seed)
-            .map_err(|error| Failure::new(error.to_string(), "each group needs finite values"))
+        Permutation::new(a, b, self.statistic()?, sides, seed).map_err(unsuitable)
     }
+}
+
+fn unsuitable(error: stats::Invalid) -> Failure {
+    Failure::new(error.to_string(), "each group needs finite values")
 }
 
 impl ResampleTrial {
@@ -75,7 +89,7 @@ impl ResampleTrial {
         let seed: u64 =
             permute.seed.parse().map_err(|_| Failure::new("the seed is not a whole number", ""))?;
         let limits = Limits { trials: Some(permute.most_resamples), time: most };
-        let mut test = permute.test(&permute.a, &permute.b, seed)?;
+        let mut test = permute.own_test(seed)?;
         let found = test.test(permute.question()?, limits, progress);
         Ok(ResampleTrial { permute: permute.clone(), found })
     }

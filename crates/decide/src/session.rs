@@ -25,7 +25,14 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use uncontended_figures::progress::State;
+use uncontended_figures::{duration_f, short};
 use uncontended_sys::interrupts;
+
+/// From which part of its time on, and after how many runs, a trial asks whether it will be decided in time.
+const EARLY: f64 = 0.05;
+const FIRST_ASKED: u64 = 20;
+/// How many times as many runs as the time permits make that so.
+const HARDLY: u64 = 2;
 
 /// What a session needs in addition to the question.
 #[derive(Debug, Clone, Default)]
@@ -65,6 +72,8 @@ pub struct Session {
     most_runs: Option<u64>,
     most_time: Option<Duration>,
     started: Instant,
+    /// After how many runs it is asked next whether the time will suffice; none once it was said that it will not.
+    ask_at: Option<u64>,
     /// Where progress is shown.
     pub progress: Box<dyn Progress>,
 }
@@ -111,6 +120,7 @@ impl Session {
             most_runs: setting.most_runs,
             most_time: setting.most_time,
             started: Instant::now(),
+            ask_at: Some(FIRST_ASKED),
             progress,
         };
         session.write(&Line::Head(Box::new(session.head.clone())))?;
@@ -158,8 +168,33 @@ impl Session {
         Ok(())
     }
 
+    /// Says once that the budget will hardly suffice, and for what it would. It is asked after twice as many runs each
+    /// time, since an estimate costs more than a run of a fast stream, and early ones are often too low.
+    fn warn_early(&mut self) {
+        let Some(most) = self.most_time.map(|most| most.as_secs_f64()) else { return };
+        let spent = self.started.elapsed().as_secs_f64();
+        if self.ask_at.is_none_or(|at| self.pushed < at) || spent < EARLY * most {
+            return;
+        }
+        self.ask_at = Some(self.pushed.saturating_mul(2));
+        let affordable = (self.pushed as f64 * (most - spent).max(0.0) / spent) as u64;
+        let Some(left) = self.trial.state().left else { return };
+        if left < affordable.saturating_mul(HARDLY) {
+            return;
+        }
+        self.ask_at = None;
+        let share = (self.pushed + left) as f64 / self.pushed as f64;
+        let takes = short(&duration_f(spent * 1e9 * share));
+        let easier = self.trial.decidable(affordable);
+        let easier = easier.map_or_else(String::new, |easier| format!("; {easier} fits it"));
+        self.progress.say(&format!(
+            "Warning: this will take some {takes}, longer than `Limits::max_time`{easier}"
+        ));
+    }
+
     /// Shows the progress, if that is due.
     pub(crate) fn show(&mut self) {
+        self.warn_early();
         let (trial, started, most) = (&self.trial, self.started, self.most_time);
         let limit = || most.map(|most| most.saturating_sub(started.elapsed()));
         self.progress.tick(self.pushed, &|| State { limit: limit(), ..trial.state() });

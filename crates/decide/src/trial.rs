@@ -42,6 +42,11 @@ pub trait Trial: Debug {
     /// The state, with the current interval and an estimate of how many runs are left.
     fn state(&self) -> State;
 
+    /// Which easier question this many more runs would decide, as advice.
+    fn decidable(&self, _runs: u64) -> Option<String> {
+        None
+    }
+
     /// The state of each test: one finding, or one per candidate.
     fn findings(&self) -> Vec<Finding>;
 

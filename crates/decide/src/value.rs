@@ -64,6 +64,15 @@ pub fn stretch(text: &str) -> Result<f64, String> {
     read.ok_or_else(|| format!("'{text}' is not a number from 1 to 1000000"))
 }
 
+/// Reads a factor: a number above zero.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn factor(text: &str) -> Result<f64, String> {
+    let read = read::number(text).ok().filter(|read| *read > 0.0 && read.is_finite());
+    read.ok_or_else(|| format!("'{text}' is not a number above zero"))
+}
+
 /// The name of a dimension in a sentence.
 #[deprecated(note = "use `Dimension::noun`")]
 #[must_use]

@@ -21,6 +21,7 @@ fn heads() -> Vec<Question> {
         max_error: 0.01,
         method: Decider::Csm,
         bursts: Bursts::new(Some(8.0)),
+        set: None,
         quantile: Some(0.9),
         command: Some("c".to_string()),
     };
@@ -36,6 +37,8 @@ fn heads() -> Vec<Question> {
         unit: "1".to_string(),
         a: vec![1.0, 2.0],
         b: vec![3.0],
+        more: Vec::new(),
+        expected: None,
         statistic: "p90".to_string(),
         two_sided: true,
         level: 0.05,

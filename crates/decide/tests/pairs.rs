@@ -252,3 +252,36 @@ fn runs_that_depend_on_each_other_are_told() {
     let position = told(&even, true);
     assert!(position.contains("position z = -10.0"), "the second is always slower: {position}");
 }
+
+/// Once the answer is known, nothing is left to estimate: what a file has beyond it is read.
+#[test]
+fn no_estimate_is_given_while_the_rest_is_read() {
+    let mut trial = after(&asked(Claim::NoWorse), &[[10.0, 10.0]; 100]);
+    let decided = only(trial.as_ref()).n;
+    assert_eq!(trial.answer(), Answer::Yes);
+    for _ in 0..5 {
+        trial.push(&Run::of(0, 10.0)).unwrap();
+        trial.push(&Run::of(1, 10.0)).unwrap();
+    }
+    let state = trial.state();
+    assert_eq!((state.left, only(trial.as_ref()).n), (None, decided));
+    let text = format!("{} pairs, 1.00 [1.00, 1.00]; yes, and the rest is read", decided + 5);
+    assert_eq!(state.text, text);
+}
+
+/// The margin that is advised for the rest of a budget is decided by it, and one of a point less is not.
+#[test]
+fn the_margin_that_a_budget_decides_is_told() {
+    let mut rng = Rng::new(5);
+    let pairs: Vec<[f64; 2]> = (0..120).map(|_| [10.0, 9.0 + 2.0 * rng.unit()]).collect();
+    let narrow = Compare { margin: 0.001, ..asked(Claim::NoWorse) };
+    let trial = after(&narrow, &pairs[..20]);
+    let told = trial.decidable(200).expect("a margin");
+    let margin = told.strip_prefix("`ComparePlan::margin` ").expect(&told);
+    let margin = margin.strip_suffix('%').unwrap().parse::<f64>().unwrap() / 100.0;
+    let wide = |margin| after(&Compare { margin, ..narrow.clone() }, &pairs).answer();
+    assert_eq!((wide(margin), wide(margin / 3.0)), (Answer::Yes, Answer::Undecided), "{margin}");
+    assert_eq!(trial.decidable(0), Some("`ComparePlan::margin` 9%".to_owned()));
+    let better = Compare { claim: Claim::Better, ..narrow };
+    assert_eq!(after(&better, &pairs[..20]).decidable(200), None);
+}

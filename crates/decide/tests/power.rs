@@ -23,6 +23,7 @@ fn slo(rate: f64) -> Slo {
         max_error: 0.001,
         method: Default::default(),
         bursts: None,
+        set: None,
         quantile: None,
         command: None,
     }
@@ -33,6 +34,8 @@ fn permute() -> Permute {
         unit: "1".to_string(),
         a: Vec::new(),
         b: Vec::new(),
+        more: Vec::new(),
+        expected: None,
         statistic: "mean".to_string(),
         two_sided: false,
         level: 0.05,

@@ -15,6 +15,7 @@ fn a_question_has_the_figures_that_were_given_with_all_of_their_digits() {
         max_error: 0.001,
         method: Decider::OneSided,
         bursts: None,
+        set: None,
         quantile: None,
         command: None,
     };
@@ -83,6 +84,8 @@ fn a_question_of_any_kind_has_its_sentence_and_error() {
         unit: "B".to_string(),
         a: vec![1.0],
         b: vec![2.0],
+        more: Vec::new(),
+        expected: None,
         statistic: "mean".to_string(),
         two_sided: false,
         level: 0.05,

@@ -15,6 +15,7 @@ fn asked(side: Side, rate: f64, bursts: Option<f64>, quantile: Option<f64>) -> S
         max_error: 0.01,
         method: Decider::OneSided,
         bursts: Bursts::new(bursts),
+        set: None,
         quantile,
         command: None,
     }
@@ -91,4 +92,53 @@ fn a_failed_run_is_the_worst() {
         let told = trial.diagnoses().join("\n");
         assert!(told.contains(failed), "{told}");
     }
+}
+
+/// The interval comes before what a narrow terminal cuts; once the answer is known, nothing is left to estimate.
+#[test]
+fn progress_shows_the_interval_and_the_rest_of_a_file() {
+    let mut trial = open(asked(Side::AtMost, 0.5, None, None));
+    let push = |trial: &mut Box<dyn Trial>, value| trial.push(&Run::of(0, value)).unwrap();
+    push(&mut trial, 1.0);
+    let state = trial.state();
+    assert!(state.text.starts_with("1 run, 1 good, [") && state.left.is_some(), "{state:?}");
+    while !trial.is_settled() {
+        push(&mut trial, 1.0);
+    }
+    let decided = trial.findings()[0].n;
+    (0..5).for_each(|_| push(&mut trial, 1.0));
+    let state = trial.state();
+    let begins = format!("{0} runs, {0} good, [", decided + 5);
+    assert!(state.text.starts_with(&begins) && state.left.is_none(), "{state:?}");
+    assert!(state.text.ends_with("; yes, and the rest is read"), "{state:?}");
+    // What bursts may explain is said next to the figures.
+    let mut trial = open(asked(Side::AtMost, 0.93, None, None));
+    (0..60).for_each(|_| push(&mut trial, 9.0));
+    let state = trial.state();
+    assert!(state.text.contains("; no, unless bad runs come in bursts"), "{state:?}");
+    assert!(state.text.len() <= 77, "{state:?}");
+}
+
+/// A set that is resampled is whole before it decides; what is begun is not counted.
+#[test]
+fn only_whole_sets_decide() {
+    let of_sets = |size| Slo { set: Some(size), ..asked(Side::AtMost, 0.5, Some(1.0), None) };
+    let alone = {
+        let mut trial = open(of_sets(1));
+        while !trial.is_settled() {
+            trial.push(&Run::of(0, 1.0)).unwrap();
+        }
+        trial.findings()[0].n
+    };
+    let mut trial = open(of_sets(alone + 3));
+    for run in 1..alone + 3 {
+        trial.push(&Run::of(0, 1.0)).unwrap();
+        assert_eq!((trial.answer(), trial.findings()[0].n), (Answer::Undecided, 0), "{run}");
+    }
+    let said = trial.diagnoses();
+    let runs = alone + 2;
+    assert_eq!(said, [format!("the last set is not whole, and its {runs} runs are not counted")]);
+    trial.push(&Run::of(0, 1.0)).unwrap();
+    assert_eq!((trial.answer(), trial.findings()[0].n), (Answer::Yes, alone + 3));
+    assert!(trial.diagnoses().is_empty());
 }

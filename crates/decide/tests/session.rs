@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 use std::time::Duration;
-use uncontended_decide::progress::Silent;
+use uncontended_decide::progress::{Progress, Silent};
 use uncontended_decide::question::{Bound, Decider, Question, Side, Slo};
 use uncontended_decide::record::{self, Run, Stop};
 use uncontended_decide::session::{Session, Setting};
 use uncontended_decide::trial;
+use uncontended_figures::progress::State;
 use uncontended_testkit::Folder;
 
 fn slo() -> Question {
@@ -21,6 +22,7 @@ fn slo() -> Question {
         max_error: 0.01,
         method: Decider::OneSided,
         bursts: None,
+        set: None,
         quantile: Some(0.5),
         command: None,
     })
@@ -78,4 +80,36 @@ fn every_run_is_in_the_log_before_it_is_judged_and_the_log_gives_the_verdict_aga
     let mut again = slo().asked().trial(None).unwrap();
     kept.runs.iter().for_each(|run| again.push(run).unwrap());
     assert_eq!(trial::verdict(again.as_ref(), &kept.head, Stop::Decided).finding, verdict.finding);
+}
+
+/// What is said, line by line.
+#[derive(Debug, Clone, Default)]
+struct Heard(std::rc::Rc<std::cell::RefCell<Vec<String>>>);
+
+impl Progress for Heard {
+    fn say(&mut self, text: &str) {
+        self.0.borrow_mut().push(text.to_owned());
+    }
+    fn tick(&mut self, _: u64, _: &dyn Fn() -> State) {}
+    fn clear(&mut self) {}
+}
+
+/// A trial that its time will hardly decide says so once, and early; one that it will decide does not.
+#[test]
+fn a_time_that_will_hardly_suffice_is_said_early() {
+    let told = |values: [f64; 2]| {
+        let heard = Heard::default();
+        let setting = Setting { most_time: Some(Duration::from_secs(2)), ..Setting::default() };
+        let mut session = Session::open(slo(), setting, Box::new(heard.clone())).unwrap();
+        for run in 0..30 {
+            std::thread::sleep(Duration::from_millis(20));
+            session.push(Run::of(0, values[run % 2])).unwrap();
+        }
+        let warned = heard.0.borrow().iter().filter(|line| line.contains("longer than")).count();
+        (warned, heard.0.borrow().last().cloned().unwrap_or_default())
+    };
+    let (warned, last) = told([1.0, 100.0]);
+    assert!(warned == 1 && last.starts_with("Warning: this will take some "), "{last}");
+    assert!(last.ends_with(", longer than `Limits::max_time`"), "{last}");
+    assert_eq!(told([1.0, 1.0]).0, 0);
 }

@@ -174,7 +174,7 @@ fn eta(left_s: Option<f64>, limit: Option<Duration>) -> Option<String> {
         (None, Some(limit)) => Some(format!("at most {}", rounded(limit))),
         (Some(left), None) => Some(about(left)),
         (Some(left), Some(limit)) if left > limit => {
-            Some(format!("{}, but it ends after {}", about(left), rounded(limit)))
+            Some(format!("{}, ends in {}", about(left), rounded(limit)))
         }
         (Some(left), Some(limit)) => Some(format!("{}, at most {}", about(left), rounded(limit))),
     }
@@ -257,7 +257,7 @@ mod tests {
         };
         assert_eq!(eta(10, 100, None).unwrap(), "about 50 s");
         assert_eq!(eta(10, 100, Some(60)).unwrap(), "about 50 s, at most 60 s");
-        assert_eq!(eta(10, 200, Some(60)).unwrap(), "about 100 s, but it ends after 60 s");
+        assert_eq!(eta(10, 200, Some(60)).unwrap(), "about 100 s, ends in 60 s");
         assert_eq!(eta(10, 1, None).unwrap(), "less than 1 s");
         assert_eq!(eta(10, 1000, None).unwrap(), "about 8.33 min");
         assert_eq!(eta(0, 1000, None), None);

@@ -197,6 +197,10 @@ fn pages_say_what_their_pictures_show() {
     };
     let rate = verdict("[[slo]]\nrate = 0.98\ncounts = '3972/4000'", [&none, &none], 0);
     says(&rate, &["runs that have the property", "asked about"]);
+    let slow = |at: u64| format!("{} ms", if at % 200 < 30 { 9.0 } else { noise(at) });
+    let bursts =
+        verdict("[[slo]]\nrate = 0.93\nat-most = '5ms'\nfrom = 'FILE'", [&slow, &none], 800);
+    says(&bursts, &["a path that bursts explain decides nothing"]);
     let pair = |at: u64| format!("{} {}", noise(at), noise(at * 7 + 3));
     let pairs = verdict("[[compare]]\nfrom = 'FILE'\nmargin = '25 %'", [&pair, &none], 60);
     says(&pairs, &["The rate of pairs that support the claim; the test", "one half", "1/1.25"]);
@@ -204,6 +208,7 @@ fn pages_say_what_their_pictures_show() {
         &pairs,
         &["answer yes", "Yes</p>", "'column 2' is not worse than 'column 1'", "Distribution"],
     );
+    says(&pairs, &["The guard on tails is not in the picture"]);
     says(&pairs, &["In order", "no more clustered than by chance", "As printed", "How it was"]);
     let groups = "[[permute]]\nvalues = ['FILE', 'OTHER']\nseed = 3\nor-below = 0.04";
     let value = |at: u64| noise(at).to_string();

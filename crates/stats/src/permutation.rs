@@ -48,7 +48,7 @@ pub enum Sides {
     Both,
 }
 
-/// Two groups of values whose labels are resampled.
+/// Groups of values whose labels are resampled.
 #[derive(Clone, Debug)]
 pub struct Permutation {
     pooled: Vec<f64>,
@@ -56,6 +56,8 @@ pub struct Permutation {
     front_len: usize,
     /// Whether the smaller group is B.
     front_is_b: bool,
+    /// The sizes of more than two groups, in the order of `pooled`; else none.
+    several: Vec<usize>,
     statistic: Statistic,
     sides: Sides,
     observed: f64,
@@ -111,12 +113,41 @@ impl Permutation {
             pooled,
             front_len,
             front_is_b,
+            several: Vec::new(),
             statistic,
             sides,
             observed: 0.0,
             allowance,
             scratch,
             rng,
+        };
+        test.observed = test.difference();
+        Ok(test)
+    }
+
+    /// The test of three groups or more: the greatest statistic of one minus the least of another.
+    ///
+    /// # Errors
+    /// [`Invalid::Empty`] if a group has no values or there are fewer than two, [`Invalid::Value`] if one is not
+    /// finite.
+    pub fn among(
+        groups: &[&[f64]],
+        statistic: Statistic,
+        seed: u64,
+    ) -> Result<Permutation, Invalid> {
+        let [first, others @ ..] = groups else { return Err(Invalid::Empty) };
+        if groups.iter().any(|group| group.is_empty()) {
+            return Err(Invalid::Empty);
+        }
+        let mut test = Permutation::new(first, &others.concat(), statistic, Sides::Upper, seed)?;
+        test.pooled = groups.concat();
+        test.front_len = test.pooled.len();
+        test.several = groups.iter().map(|group| group.len()).collect();
+        let total: f64 = test.pooled.iter().map(|x| x.abs()).sum();
+        let least = groups.iter().map(|group| group.len()).min().unwrap_or(1);
+        test.allowance = match statistic {
+            Statistic::Mean => 4.0 * U * test.pooled.len() as f64 * total / least as f64,
+            _ => 0.0,
         };
         test.observed = test.difference();
         Ok(test)
@@ -167,8 +198,17 @@ impl Permutation {
         }
     }
 
-    /// The statistic of the current B minus that of the current A.
+    /// The statistic of the current B minus that of the current A; of several, the greatest minus the least.
     fn difference(&mut self) -> f64 {
+        if !self.several.is_empty() {
+            let (mut least, mut most, mut from) = (f64::INFINITY, f64::NEG_INFINITY, 0);
+            for &size in &self.several {
+                let group = &self.pooled[from..from + size];
+                let found = evaluate(self.statistic, group, &mut self.scratch);
+                (least, most, from) = (least.min(found), most.max(found), from + size);
+            }
+            return most - least;
+        }
         let (front, rest) = self.pooled.split_at(self.front_len);
         let of_front = evaluate(self.statistic, front, &mut self.scratch);
         let of_rest = evaluate(self.statistic, rest, &mut self.scratch);

@@ -109,3 +109,19 @@ fn a_resample_does_not_depend_on_the_one_before() {
     // Four standard deviations around one half.
     assert!((1874..=2126).contains(&alike), "{alike} of 4000 are like the one before");
 }
+
+/// Three pairs of values: in 6 of their 90 relabelings the means are as far apart; three copies differ by chance.
+#[test]
+fn three_groups_differ_as_often_as_enumeration_says() {
+    let groups: [&[f64]; 3] = [&[1.0, 2.0], &[3.0, 4.0], &[5.0, 6.0]];
+    let mut test = Permutation::among(&groups, Statistic::Mean, 5).unwrap();
+    assert_eq!(test.observed(), 4.0);
+    let extreme = (0..90_000).filter(|_| test.resample()).count();
+    // Six deviations of 75.
+    assert!((5_550..6_450).contains(&extreme), "{extreme}");
+    let copies: [&[f64]; 3] = [&[1.0, 2.0]; 3];
+    let mut test = Permutation::among(&copies, Statistic::Median, 5).unwrap();
+    assert_eq!((test.observed(), test.resample()), (0.0, true));
+    assert!(Permutation::among(&[&[1.0], &[2.0], &[]], Statistic::Max, 5).is_err());
+    assert!(Permutation::among(&[], Statistic::Max, 5).is_err());
+}

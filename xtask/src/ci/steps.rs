@@ -43,6 +43,11 @@ release=$(git describe --tags --abbrev=0 --match 'v*') &&
             "cargo clippy --workspace --all-targets --all-features -- -D warnings",
         ),
         step(
+            "clippy on rings that tasks wait for, without streams",
+            3,
+            "cargo clippy -p uncontended-ring --lib --features async -- -D warnings",
+        ),
+        step(
             "documentation",
             8,
             r#"RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features"#,

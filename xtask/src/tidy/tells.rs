@@ -1,4 +1,4 @@
-//! Tells: phrases that read as translated. Subject first, plain verbs, short sentences.
+//! Tells: phrases that read as translated, and what a merge left behind. Subject first, plain verbs, short sentences.
 
 use super::{complaint, source::Source};
 
@@ -109,6 +109,9 @@ fn in_text(source: &Source) -> Vec<String> {
             let text = format!("`{}` reads as translated: {}", tell.phrase, tell.instead);
             findings.push(complaint(source, at + 1, text));
         }
+        if ["<<<<<<< ", ">>>>>>> "].iter().any(|mark| line.starts_with(mark)) {
+            findings.push(complaint(source, at + 1, "a mark of a merge that conflicted"));
+        }
         if begins_with_who(line) {
             let text = "a sentence about `Who …`: name its subject (the sleeper, a caller that)";
             findings.push(complaint(source, at + 1, text));
@@ -162,6 +165,12 @@ mod tests {
         assert_eq!(count("Holder::Nobody => \"nobody\""), 0);
         assert_eq!(count("//! The loop goes\n//! on without limit."), 1);
         assert_eq!(count("/// The loop goes on.\n/// It ends."), 1);
+    }
+
+    #[test]
+    fn marks_of_a_conflict_are_found() {
+        assert_eq!(count("<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> main"), 2);
+        assert_eq!(count("=======\n<<<<<<<, >>>>>>> in a line"), 0);
     }
 
     #[test]

@@ -124,7 +124,7 @@ pub(crate) struct Flags {
     seed: Option<u64>,
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with the flags of these
     /// commands as keys, and one max-error for the whole file; further keys are name, command, commands, and values
-    /// (the two files of `[[permute]]`)
+    /// (the files of `[[permute]]`)
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_COMMANDS, conflicts_with = "log",
         conflicts_with_all = ["commands", "from", "aa", "candidate", "trust_sessions", "claim", "margin", "quantile", "higher_is_better", "block", "baseline", "ignore_failure", "no_tail_guard", "bursts", "rev", "build", "server", "ready", "ready_timeout", "load", "command_name", "parameter_list", "parameter_scan", "seed"])]
     suite: Option<PathBuf>,

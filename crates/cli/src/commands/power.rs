@@ -190,6 +190,7 @@ impl SloFlags {
             max_error: self.common.max_error,
             method: self.method.into(),
             bursts: Bursts::new(self.bursts),
+            set: None,
             quantile: None,
             command: None,
         };
@@ -221,6 +222,8 @@ impl PermuteFlags {
             unit: "1".to_string(),
             a: Vec::new(),
             b: Vec::new(),
+            more: Vec::new(),
+            expected: None,
             statistic: self.statistic.clone(),
             two_sided: self.two_sided,
             level: self.level,

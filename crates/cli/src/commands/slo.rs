@@ -11,6 +11,7 @@ use uncontended_decide::plan::slo::{Asked, Source};
 use uncontended_decide::plan::{Plan as _, SloPlan};
 use uncontended_decide::value;
 use uncontended_figures::Quantity;
+use uncontended_figures::read::whole;
 
 /// Decide whether a property holds in at least a share of all runs
 ///
@@ -47,18 +48,22 @@ pub(crate) struct Flags {
     /// are independent) [default: 20 for a no; for a yes only if they are seen to come in bursts]
     #[arg(long, value_name = "N", value_parser = value::stretch, allow_hyphen_values = true)]
     bursts: Option<f64>,
+    /// Decide only after each N runs: the requests of a sample that is resampled as a whole, shuffled each time
+    #[arg(long, allow_hyphen_values = true,
+        value_name = "N", value_parser = whole::<u64>(1..=u64::MAX), conflicts_with = "bursts")]
+    set: Option<u64>,
     /// Judge existing counts: successes / trials
     #[arg(long, allow_hyphen_values = true,
-        value_name = "S/N", conflicts_with_all = ["at_most", "at_least", "quantile", "from", "command", "bursts"])]
+        value_name = "S/N", conflicts_with_all = ["at_most", "at_least", "quantile", "from", "command", "bursts", "set"])]
     counts: Option<String>,
     /// Judge values from a file or pipe (`-`), one per line; a bare number has the unit of the threshold
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     from: Option<PathBuf>,
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with the flags of these
     /// commands as keys, and one max-error for the whole file; further keys are name, command, commands, and values
-    /// (the two files of `[[permute]]`)
+    /// (the files of `[[permute]]`)
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_COMMANDS, conflicts_with = "log",
-        conflicts_with_all = ["counts", "from", "command", "at_most", "at_least", "rate", "quantile", "or_below", "method", "bursts"])]
+        conflicts_with_all = ["counts", "from", "command", "at_most", "at_least", "rate", "quantile", "or_below", "method", "bursts", "set"])]
     suite: Option<PathBuf>,
     #[command(flatten)]
     stop: StopFlags,
@@ -97,6 +102,7 @@ impl Flags {
             or_below: self.or_below,
             method: self.method.into(),
             bursts: self.bursts,
+            set: self.set,
             runs: self.run.plan()?,
             limits: self.stop.plan(),
         })

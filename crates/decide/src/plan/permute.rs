@@ -1,11 +1,11 @@
-//! Do two sets of values differ by more than chance?
+//! Do sets of values differ by more than chance?
 
 use super::{Files, Keys, Plan, Told};
 use crate::fingerprint::Fingerprint;
 use crate::lines::{Lines, unless_several};
 use crate::logfile::LogFile;
 use crate::origin::Origin;
-use crate::question::{Permute, Question};
+use crate::question::{Expected, Permute, Question};
 use crate::record::{self, Head, Line, Stop};
 use crate::resampling::ResampleTrial;
 use crate::trial::{self, more_to_decide, remaining};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use uncontended_figures::progress::State;
 use uncontended_figures::text::several;
-use uncontended_figures::{Quantity, whole};
+use uncontended_figures::{Dimension, Quantity, whole};
 use uncontended_stats::{Counts, Stopped};
 
 /// The plan of `unc permute`, and of `[[permute]]`.
@@ -27,6 +27,12 @@ pub struct PermutePlan {
     pub a: PathBuf,
     /// The file with the values of B.
     pub b: PathBuf,
+    /// The files with the values of further groups: whether any two differ.
+    pub more: Vec<PathBuf>,
+    /// What A is multiplied by to give what is expected of B.
+    pub scale: Option<f64>,
+    /// What is added to A to give what is expected of B.
+    pub shift: Option<Quantity>,
     /// What is compared: mean, median, max, or a percentile.
     pub statistic: String,
     /// Whether differences in either direction are extreme.
@@ -51,20 +57,23 @@ pub struct PermutePlan {
 pub const DEFAULT_LEVEL: f64 = 0.05;
 /// The default budget.
 pub const DEFAULT_RESAMPLES: u64 = 1_000_000;
+/// Most groups.
+const MOST_GROUPS: usize = 8;
 /// How many resamples pass between two updates of the progress line.
 const OFTEN: u64 = 256;
 
 impl Plan for PermutePlan {
     fn files(&self) -> Files<'_> {
-        Files { read: vec![("values", &self.a), ("values", &self.b)], log: self.log.as_deref() }
+        let more = self.more.iter().map(|path| ("values", path.as_path()));
+        let read = [("values", self.a.as_path()), ("values", &self.b)].into_iter().chain(more);
+        Files { read: read.collect(), log: self.log.as_deref() }
     }
 
     fn verdict(&self, told: Told) -> Result<Verdict, Failure> {
-        let (a, b) = (values(&self.a)?, values(&self.b)?);
-        if a[0].dimension != b[0].dimension {
-            return Err(Failure::new("the two files have different units", "give both the same"));
-        }
-        let permute = self.permute(&a, &b);
+        let groups = [&self.a, &self.b].into_iter().chain(&self.more);
+        let groups: Vec<Vec<Quantity>> =
+            groups.map(|path| values(path)).collect::<Result<_, _>>()?;
+        let permute = self.permute(&groups)?;
         let question = permute.question()?;
         let fewest = question.next_decision(Counts::default());
         if self.max_runs < fewest {
@@ -134,6 +143,9 @@ impl PermutePlan {
         let mut plan = PermutePlan {
             a: PathBuf::new(),
             b: PathBuf::new(),
+            more: Vec::new(),
+            scale: keys.read("scale", value::factor)?,
+            shift: keys.read("shift", Quantity::parse)?,
             statistic: keys.text("statistic")?.unwrap_or_else(|| "mean".to_string()),
             two_sided: keys.flag("two-sided")?,
             level: keys.read("level", value::rate)?.unwrap_or(DEFAULT_LEVEL),
@@ -146,20 +158,49 @@ impl PermutePlan {
         };
         // Before a missing key: it may be there, mistyped.
         keys.end()?;
-        let [a, b] = files.as_slice() else {
-            return Err("values are two files, of A and of B".to_string());
+        let [a, b, more @ ..] = files.as_slice() else {
+            return Err("values are two files, of A and of B, or more".to_string());
         };
         (plan.a, plan.b) = (a.into(), b.into());
+        plan.more = more.iter().map(PathBuf::from).collect();
         Ok(plan)
     }
 
-    /// The question about these values.
-    fn permute(&self, a: &[Quantity], b: &[Quantity]) -> Permute {
-        let plain = |values: &[Quantity]| values.iter().map(|value| value.value).collect();
-        Permute {
-            unit: a[0].dimension.unit().to_string(),
-            a: plain(a),
-            b: plain(b),
+    /// The question about these values, of A, B and further groups.
+    fn permute(&self, groups: &[Vec<Quantity>]) -> Result<Permute, Failure> {
+        let dimension = groups[0][0].dimension;
+        if groups.iter().any(|group| group[0].dimension != dimension) {
+            return Err(Failure::new("the files have different units", "give all the same"));
+        }
+        if groups.len() > MOST_GROUPS {
+            let cause = format!("{} files of values", groups.len());
+            return Err(Failure::new(cause, format!("give at most {MOST_GROUPS}")));
+        }
+        let is_asked = self.scale.is_some() || self.shift.is_some() || self.two_sided;
+        if !self.more.is_empty() && is_asked {
+            return Err(Failure::new(
+                "three groups or more have no direction, and none is expected to differ",
+                "leave out `PermutePlan::two_sided`, `PermutePlan::scale` and `PermutePlan::shift`, or give two files",
+            ));
+        }
+        // A bare number has the unit of the values.
+        let shift = match self.shift {
+            Some(shift) if shift.dimension == dimension => shift.value,
+            Some(shift) if shift.dimension == Dimension::Number => shift.value * groups[0][0].scale,
+            Some(_) => {
+                let cause = "`PermutePlan::shift` has another unit than the values";
+                return Err(Failure::new(cause, "give it in theirs"));
+            }
+            None => 0.0,
+        };
+        let expected = Expected { scale: self.scale.unwrap_or(1.0), shift };
+        let plain = |values: &Vec<Quantity>| values.iter().map(|value| value.value).collect();
+        Ok(Permute {
+            unit: dimension.unit().to_string(),
+            a: plain(&groups[0]),
+            b: plain(&groups[1]),
+            more: groups[2..].iter().map(plain).collect(),
+            expected: (expected.scale != 1.0 || shift != 0.0).then_some(expected),
             statistic: self.statistic.clone(),
             two_sided: self.two_sided,
             level: self.level,
@@ -167,7 +208,7 @@ impl PermutePlan {
             max_error: self.max_error,
             most_resamples: self.max_runs,
             seed: seed(self.seed).to_string(),
-        }
+        })
     }
 
     /// The log with its head. An existing one stays until the verdict.

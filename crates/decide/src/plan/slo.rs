@@ -28,6 +28,8 @@ pub struct SloPlan {
     pub method: Decider,
     /// How many times as long as chance makes them bursts of runs without the property may be.
     pub bursts: Option<f64>,
+    /// After how many runs it may be decided each time: those of a set that is resampled.
+    pub set: Option<u64>,
     /// What to judge.
     pub source: Source,
     /// How to run commands.
@@ -129,6 +131,8 @@ impl SloPlan {
         keys.exclude(&["rate", "quantile"])?;
         keys.exclude(&["counts", "from", "command"])?;
         keys.exclude(&["counts", "quantile"])?;
+        keys.exclude(&["counts", "set"])?;
+        keys.exclude(&["bursts", "set"])?;
         let at_most = keys.read("at-most", Quantity::parse)?;
         let at_least = keys.read("at-least", Quantity::parse)?;
         let rate = keys.read("rate", value::rate)?;
@@ -138,6 +142,7 @@ impl SloPlan {
         let or_below = keys.read("or-below", value::rate)?;
         let method = keys.named("method", &Decider::ALL)?.unwrap_or_default();
         let bursts = keys.read("bursts", value::stretch)?;
+        let set = keys.whole("set", 1..=u64::MAX)?;
         let (runs, limits) = (Runs::from_keys(keys)?, Limits::from_keys(keys, max_error)?);
         // Before a missing key: it may be there, mistyped.
         keys.end()?;
@@ -148,6 +153,7 @@ impl SloPlan {
             or_below,
             method,
             bursts,
+            set,
             source: Source::new(counts, from, command).map_err(plain)?,
             runs,
             limits,
@@ -190,7 +196,8 @@ impl SloPlan {
             max_error: self.limits.max_error,
             method: self.method,
             // Counts have no order.
-            bursts: bound.and_then(|_| Bursts::new(self.bursts)),
+            bursts: bound.filter(|_| self.set.is_none()).and_then(|_| Bursts::new(self.bursts)),
+            set: self.set,
             quantile,
             command: None,
         };

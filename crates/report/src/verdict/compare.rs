@@ -17,6 +17,9 @@ impl Form for Compare {
         let said = said_of_pair(self, finding.verdict, pairs);
         let (effect, name) = (shown(&pairs.effect), self.effect_name());
         let Some(sessions) = &pairs.sessions else {
+            if finding.n == 0 && finding.rest().is_none() {
+                return format!("{said}; no pair of runs was complete");
+            }
             let pairs = several(finding.n, "pair", "pairs");
             return format!("{said}; {name} {effect}, {pairs}{}", first_of(finding));
         };
@@ -157,6 +160,15 @@ impl Form for Compare {
 
     fn effect(&self) -> String {
         self.effect_name()
+    }
+
+    fn guarded(&self) -> &'static str {
+        match &self.guard {
+            Some(_) => {
+                " The guard on tails is not in the picture: it may answer no, or ask for more pairs before a yes."
+            }
+            None => "",
+        }
     }
 
     fn plainly(&self, finding: &Finding) -> Plain {

@@ -30,6 +30,11 @@ trait Form {
     /// What a finding says, without the answer and the error.
     fn said(&self, finding: &Finding) -> String;
 
+    /// The answer in a word.
+    fn word(&self, answer: Answer) -> &'static str {
+        answer.name()
+    }
+
     /// Why neither answer was given, and what would help other than more runs.
     fn why_undecided(&self, finding: &Finding) -> Why;
 
@@ -83,6 +88,11 @@ trait Form {
     /// What the ratios are of: "median ratio".
     fn effect(&self) -> String {
         String::new()
+    }
+
+    /// What an answer needs in addition to a path of the evidence.
+    fn guarded(&self) -> &'static str {
+        ""
     }
 
     /// The answer without statistics.
@@ -266,8 +276,9 @@ fn first_of(finding: &Finding) -> String {
 
 /// One finding as one line.
 fn sentence(verdict: &Verdict, finding: &Finding) -> String {
-    let said = form(&verdict.hypothesis).said(finding);
-    format!("{}: {said}{}", finding.verdict.name(), error_clause(verdict))
+    let form = form(&verdict.hypothesis);
+    let (word, said) = (form.word(finding.verdict), form.said(finding));
+    format!("{word}: {said}{}", error_clause(verdict))
 }
 
 /// The end of a sentence: how likely it is wrong.
@@ -288,7 +299,7 @@ fn error_clause(verdict: &Verdict) -> String {
 pub fn markdown(verdict: &Verdict) -> String {
     let verdict = &plain(verdict);
     let form = form(&verdict.hypothesis);
-    let mut text = format!("**{}** {}\n\n", verdict.finding.verdict.name(), verdict.question);
+    let mut text = format!("**{}** {}\n\n", form.word(verdict.finding.verdict), verdict.question);
     let error = at_most_percent(verdict.max_error);
     let mut columns = form.columns();
     columns.push(Column::figure("error at most"));

@@ -137,7 +137,8 @@ fn sections(mut page: Page, verdict: &Verdict, runs: &[Run], name: &str) -> Resu
         }
     }
     let title = titled("The evidence", [name, ""]);
-    page = page.section(&title, EVIDENCE, &side_by_side(&evidence(verdict, &replay)));
+    let said = format!("{EVIDENCE}{}", form.guarded());
+    page = page.section(&title, &said, &side_by_side(&evidence(verdict, &replay)));
     Ok(page.section(&titled("How it was measured", [name, ""]), "", &measured(verdict)))
 }
 

@@ -61,9 +61,11 @@ impl Form for Permute {
     }
 
     fn plainly(&self, finding: &Finding) -> Plain {
-        let differ = match self.two_sided {
-            true => format!("the {} of A and B differ by", self.statistic),
-            false => format!("B's {} is higher than A's by", self.statistic),
+        let (a, statistic) = (self.expectation(), &self.statistic);
+        let differ = match (self.more.as_slice(), self.two_sided) {
+            ([], true) => format!("the {statistic} of {a} and B differ by"),
+            ([], false) => format!("B's {statistic} is higher than {a}'s by"),
+            (..) => format!("the {statistic} of {} differ by", self.groups()),
         };
         let answer = match finding.verdict {
             Answer::Yes => format!("{differ} more than chance explains"),
@@ -81,7 +83,9 @@ impl Form for Permute {
 
     fn lines(&self) -> Vec<(&'static str, String)> {
         let values = |values: &[f64]| several(values.len() as u64, "value", "values");
-        vec![("A", values(&self.a)), ("B", values(&self.b))]
+        let names = ["A", "B", "C", "D", "E", "F", "G", "H"].into_iter();
+        let groups = [&self.a, &self.b].into_iter().chain(&self.more);
+        names.zip(groups.map(|group| values(group))).collect()
     }
 
     fn thresholds(&self) -> Vec<(&'static str, f64)> {

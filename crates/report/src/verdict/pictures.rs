@@ -103,14 +103,17 @@ fn runs_of(shown: &Shown<'_>, arm: usize) -> Vec<(u64, Option<f64>)> {
     own.map(|(nth, run)| (nth, run.value.filter(|_| run.outcome == Outcome::Ok))).collect()
 }
 
-/// The values of two groups.
+/// The values of the groups, A as B is expected to be.
 pub(super) fn of_permute(permute: &Permute) -> Markup {
     let arm = |name: &str, values: &[f64]| Arm {
         name: name.to_owned(),
         runs: (1..).zip(values.iter().map(|value| Some(*value))).collect(),
         quantile: None,
     };
-    let arms = [arm("A", &permute.a), arm("B", &permute.b)];
+    let expected: Vec<f64> = permute.a.iter().map(|value| permute.expected_of(*value)).collect();
+    let mut arms = vec![arm(&permute.expectation(), &expected), arm("B", &permute.b)];
+    let more = ('C'..='Z').zip(&permute.more);
+    arms.extend(more.map(|(name, values)| arm(&name.to_string(), values)));
     let scale = Scale { is_alone: true, ..scale("value", &permute.unit) };
     figure(
         "Distribution",

@@ -5,7 +5,7 @@ use super::page::Shown;
 use super::{Cause, Form, Why, form, pictures, values, warnings};
 use maud::Markup;
 use uncontended_decide::recording::Recording;
-use uncontended_decide::verdict::{Finding, Verdict};
+use uncontended_decide::verdict::{Answer, Finding, Verdict};
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::several;
 use uncontended_figures::whole;
@@ -34,6 +34,10 @@ impl Form for Recording {
         format!("{runs} of '{}'{control} {are} kept", self.command)
     }
 
+    fn word(&self, _: Answer) -> &'static str {
+        "recorded"
+    }
+
     fn why_undecided(&self, _: &Finding) -> Why {
         let whole =
             "nothing was asked: unc compare --baseline LOG -- COMMAND compares with these runs";
@@ -60,7 +64,7 @@ impl Form for Recording {
     }
 
     fn cells(&self, finding: &Finding) -> Vec<String> {
-        vec![finding.verdict.name().to_string(), whole(finding.n)]
+        vec![self.word(finding.verdict).to_string(), whole(finding.n)]
     }
 
     fn plainly(&self, finding: &Finding) -> Plain {

@@ -104,6 +104,15 @@ impl Form for Slo {
         "The rate of runs that have the property."
     }
 
+    fn guarded(&self) -> &'static str {
+        match &self.bursts {
+            Some(_) => {
+                " The guard against bursts may ask for more runs than that: a path that bursts explain decides nothing."
+            }
+            None => "",
+        }
+    }
+
     fn plainly(&self, finding: &Finding) -> Plain {
         let rate = given_percent(self.rate);
         let property = match &self.bound {

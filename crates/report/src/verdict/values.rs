@@ -123,8 +123,15 @@ pub(super) fn labels(commands: &[&str]) -> Vec<String> {
     if differ(&cut) {
         return cut;
     }
-    let numbered = commands.iter().enumerate();
-    fitted(numbered.map(|(at, command)| format!("{}: {}", at + 1, rest(command))).collect())
+    let numbered = |name: &dyn Fn(&str) -> String| -> Vec<String> {
+        let numbered = commands.iter().enumerate();
+        numbered.map(|(at, command)| format!("{}: {}", at + 1, name(command))).collect()
+    };
+    let whole = numbered(&|command| command.to_owned());
+    match whole.iter().all(|name| name.chars().count() <= NAME_COLUMNS) {
+        true => whole,
+        false => fitted(numbered(&rest)),
+    }
 }
 
 /// How many bytes of words all commands begin with; 0 if nothing would be left of one.
@@ -145,6 +152,7 @@ mod tests {
     fn commands_in_a_table_always_differ() {
         let long = "/opt/program/target/release/benchmark";
         let ask = |commands: [&str; 2]| labels(&commands);
+        assert_eq!(ask(["./w 10 1", "./w 10 1"]), ["1: ./w 10 1", "2: ./w 10 1"]);
         assert_eq!(ask(["./old", "./new"]), ["./old", "./new"]);
         let (one, two) = (format!("{long} --one 1"), format!("{long} --two 1"));
         assert_eq!(ask([&one, &two]), ["… --one 1", "… --two 1"]);
