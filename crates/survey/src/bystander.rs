@@ -11,7 +11,7 @@ use std::time::Duration;
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_atomic::{AtomicBool, CachePadded};
 use uncontended_bench::{Bench, Block, Place};
-use uncontended_locks::Waits;
+use uncontended_locks::{Order, Waits};
 use uncontended_sys::clock::monotonic_ns;
 
 /// The row in which no thread wants a lock, to which the others are compared.
@@ -46,7 +46,7 @@ struct Rows {
 }
 
 impl Guards for Rows {
-    fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str, _: Waits) {
+    fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str, _: Order, _: Waits) {
         let (threads, work) = (self.threads, self.work);
         let bench = self.bench.take().expect("it is put back after each row");
         self.bench = Some(bench.subject(name, move |block| run::<G>(block, threads, work)));

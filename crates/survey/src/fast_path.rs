@@ -7,7 +7,7 @@ use crate::locks::{BASELINE, Guarding, Guards, Inside, Work, every};
 use crate::{Class, Plan, Topic};
 use std::hint::black_box;
 use uncontended_bench::{Bench, Block, Place};
-use uncontended_locks::Waits;
+use uncontended_locks::{Order, Waits};
 
 /// The row of a yield.
 pub(crate) const YIELD: &str = "yield";
@@ -31,7 +31,7 @@ pub(crate) fn measure(plan: &Plan) -> Topic {
 struct Rows(Option<Bench>);
 
 impl Guards for Rows {
-    fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str, _: Waits) {
+    fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str, _: Order, _: Waits) {
         let bench = self.0.take().expect("it is put back after each row");
         self.0 = Some(bench.subject(name, run::<G>));
     }

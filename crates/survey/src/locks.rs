@@ -117,27 +117,32 @@ impl Guarding for CMutex<Inside> {
 
 /// What to do with each lock that is measured.
 pub(crate) trait Guards {
-    fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str, waits: Waits);
+    fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str, order: Order, waits: Waits);
 }
 
 /// Calls `guards` for std's mutex, and for every other lock, or those named.
 pub(crate) fn every(only: &[&'static str], guards: &mut impl Guards) {
     struct Library<'g, G>(&'g mut G, &'g [&'static str]);
     impl<G: Guards> Library<'_, G> {
-        fn add<L: Guarding + Send + 'static>(&mut self, name: &'static str, waits: Waits) {
+        fn add<L: Guarding + Send + 'static>(
+            &mut self,
+            name: &'static str,
+            order: Order,
+            waits: Waits,
+        ) {
             if self.1.is_empty() || self.1.contains(&name) {
-                self.0.add::<L>(name, waits);
+                self.0.add::<L>(name, order, waits);
             }
         }
     }
     impl<G: Guards> Visit for Library<'_, G> {
-        fn visit<L: RawLock + 'static>(&mut self, name: &'static str, _: Order, waits: Waits) {
-            self.add::<Mutex<Inside, L>>(name, waits);
+        fn visit<L: RawLock + 'static>(&mut self, name: &'static str, order: Order, waits: Waits) {
+            self.add::<Mutex<Inside, L>>(name, order, waits);
         }
     }
-    guards.add::<std::sync::Mutex<Inside>>(BASELINE, Waits::Parks);
+    guards.add::<std::sync::Mutex<Inside>>(BASELINE, Order::Barging, Waits::Parks);
     let mut library = Library(guards, only);
-    library.add::<CMutex<Inside>>(C_LIBRARY, Waits::Parks);
+    library.add::<CMutex<Inside>>(C_LIBRARY, Order::Barging, Waits::Parks);
     each(&mut library);
 }
 
@@ -331,7 +336,12 @@ struct Rows<'p> {
 }
 
 impl Guards for Rows<'_> {
-    fn add<G: Guarding + Send + 'static>(&mut self, name: &'static str, waits: Waits) {
+    fn add<G: Guarding + Send + 'static>(
+        &mut self,
+        name: &'static str,
+        order: Order,
+        waits: Waits,
+    ) {
         // Real-time threads that spin would keep the holder off its CPU forever.
         let locks_up = self.crew.class.is_real_time() && self.crew.threads > self.cpus;
         if locks_up && waits != Waits::Parks {
@@ -343,7 +353,7 @@ impl Guards for Rows<'_> {
         }
         let worst = Worst::default();
         self.worst.push((name, self.crew, worst.clone()));
-        let mut subject = Subject::new::<G>(self.crew, self.plan.work, worst);
+        let mut subject = Subject::new::<G>(self.crew, self.plan.work, worst).promising(order);
         let bench = self.bench.take().expect("it is put back after each row");
         self.bench = Some(bench.subject(name, move |block| subject.run(block)));
     }
@@ -356,6 +366,7 @@ pub struct Subject {
     crew: Crew,
     work: Work,
     worst: Worst,
+    order: Order,
     /// What each thread noted; kept for its memory.
     notes: Vec<Vec<Span>>,
 }
@@ -375,7 +386,14 @@ impl Subject {
     }
 
     fn new<G: Guarding + Send>(crew: Crew, work: Work, worst: Worst) -> Subject {
-        Subject { run: run::<G>, crew, work, worst, notes: vec![Vec::new(); crew.threads] }
+        let (order, notes) = (Order::Barging, vec![Vec::new(); crew.threads]);
+        Subject { run: run::<G>, crew, work, worst, order, notes }
+    }
+
+    /// The same of a lock that promises this order: a block in which it does not keep it fails.
+    #[must_use]
+    pub fn promising(self, order: Order) -> Subject {
+        Subject { order, ..self }
     }
 
     /// Runs a block.
@@ -402,6 +420,7 @@ fn run<G: Guarding + Send>(subject: &mut Subject, block: &mut Block) {
     block.team(|| {}, threads.collect());
     let ledger = Ledger::of(&subject.notes);
     check(&ledger, lock.with(|inside| inside.changes));
+    check_order(&ledger, subject.order, subject.crew.threads);
     subject.worst.add(ledger.longest_wait_ns, ledger.longest_idle_ns);
     let mean = |ns: u64| ns as f64 / ledger.acquisitions.max(1) as f64;
     block.counts(ledger.span_ns, ledger.acquisitions);
@@ -439,4 +458,24 @@ fn check(ledger: &Ledger, changes: u64) {
         panic!("two threads had the lock at once, for {} ns: it does not lock", until - from);
     }
     assert_eq!(changes, ledger.acquisitions, "changes were lost: it does not lock");
+}
+
+/// A waiter of a lock in order of arrival may be overtaken where it loses its CPU between its note and its call. That is
+/// rare among this many hand-offs.
+const ENOUGH_HAND_OFFS: usize = 1000;
+
+/// # Panics
+/// Panics if waiters were overtaken more often than the lock promises: the row says so.
+fn check_order(ledger: &Ledger, order: Order, threads: usize) {
+    let most = match order {
+        Order::Arrival => threads,
+        // Reciprocating: once by each other thread; `Bounded`: by 64, in all.
+        Order::Bounded => 64 + threads,
+        Order::Barging | Order::ArrivalOfRunning => return,
+    };
+    assert!(
+        ledger.hand_offs_ns.len() < ENOUGH_HAND_OFFS || ledger.overtaken_p99 <= most as u64,
+        "waiters were overtaken up to {} times: it does not keep the order that it promises",
+        ledger.overtaken_p99
+    );
 }

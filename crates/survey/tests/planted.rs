@@ -3,7 +3,7 @@
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{AtomicU32, AtomicU64, spin_loop};
 use uncontended_bench::{Bench, Options, Place};
-use uncontended_locks::{Futex, Mcs, RawLock, SpinThenPark};
+use uncontended_locks::{Backoff, Futex, Mcs, Mutex, Order, RawLock, SpinThenPark, Ticket, Ttas};
 use uncontended_survey::locks::{Guarding, Inside, Subject, Work};
 
 const WORK: Work = Work { inside: 4, outside: 0 };
@@ -84,8 +84,51 @@ fn a_lock_whose_waiter_is_never_woken_hangs() {
     assert!(why.contains("hung: a block did not end within 2s"), "{why}");
 }
 
+/// Gives the lock back before the last write. (What it guards is an atomic, as above.)
+#[derive(Default)]
+struct EarlyUnlock(Mutex<AtomicU64, Ttas>);
+
+impl Guarding for EarlyUnlock {
+    fn around(inside: Inside) -> Self {
+        EarlyUnlock(Mutex::new(AtomicU64::new(inside.changes)))
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&mut Inside) -> R) -> R {
+        let mut inside = Inside::default();
+        let guard = self.0.lock();
+        inside.changes = guard.load(Relaxed);
+        let result = f(&mut inside);
+        let value: *const AtomicU64 = &raw const *guard;
+        drop(guard);
+        std::thread::yield_now();
+        // SAFETY: the mutex is borrowed by `self`, and the value in it is an atomic.
+        unsafe { (*value).store(inside.changes, Relaxed) };
+        result
+    }
+}
+
+#[test]
+fn a_lock_that_is_given_back_before_the_last_write_is_named() {
+    let why = failure(Subject::of_guarding::<EarlyUnlock>(3, WORK)).expect("a failure");
+    assert!(why.contains("it does not lock"), "{why}");
+}
+
+/// Hands over to any thread that comes, although it is said to keep the order of arrival.
+#[test]
+fn a_lock_that_does_not_keep_its_order_is_named() {
+    let unfair = || Subject::of::<Ttas<Backoff>>(2, WORK);
+    let tried = (0..5).find_map(|_| failure(unfair().promising(Order::Arrival)));
+    let Some(why) = tried else {
+        let why = "on this machine no thread overtook another, as with one CPU";
+        return uncontended_testkit::skip(&"a_lock_that_does_not_keep_its_order_is_named", &why);
+    };
+    assert!(why.contains("does not keep the order"), "{why}");
+    assert_eq!(failure(unfair()), None, "it promises nothing");
+}
+
 #[test]
 fn a_lock_does_not_fail() {
     assert_eq!(failure(Subject::of::<Futex>(3, WORK)), None);
     assert_eq!(failure(Subject::of::<Mcs<SpinThenPark>>(3, WORK)), None);
+    assert_eq!(failure(Subject::of::<Ticket>(2, WORK).promising(Order::Arrival)), None);
 }
