@@ -460,8 +460,8 @@ fn check(ledger: &Ledger, changes: u64) {
     assert_eq!(changes, ledger.acquisitions, "changes were lost: it does not lock");
 }
 
-/// A waiter of a lock in order of arrival may be overtaken where it loses its CPU between its note and its call. That is
-/// rare among this many hand-offs.
+/// A waiter of a lock in order of arrival may be overtaken where it loses its CPU between its note and its call. That
+/// is rare among this many hand-offs.
 const ENOUGH_HAND_OFFS: usize = 1000;
 
 /// # Panics
