@@ -81,7 +81,7 @@ fn groups_are_compared_under_a_shift_a_scale_and_with_a_third() {
     }
     let sentence = |words: &[&str]| unc(words).err;
     let said = sentence(&["permute", &a, &b, "--scale", "2", "--shift", "1"]);
-    assert!(said.contains("is B's mean higher than (A × 2.00 + 1.00)'s by more"), "{said}");
+    assert!(said.contains("is B's mean higher than (A × 2 + 1)'s by more"), "{said}");
     let said = sentence(&["permute", &one, &two, &three]);
     assert!(said.contains("does the mean of A, B and C differ by more than chance"), "{said}");
     unc(&["permute", &one, &two, &three, "--shift", "1"]).assert_refused("have no direction");

@@ -7,7 +7,7 @@
 //! `crates/cli/tests/decide_permute.rs`.
 
 use serde::{Deserialize, Serialize};
-use uncontended_figures::{Dimension, given_number, given_percent, measured};
+use uncontended_figures::{Dimension, given, given_number, given_percent};
 
 /// What B is under the null hypothesis: A times a factor, and so much more.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl Permute {
         let factor =
             if scale == 1.0 { String::new() } else { format!(" × {}", given_number(scale)) };
         let term =
-            if shift == 0.0 { String::new() } else { format!(" + {}", measured(shift, dimension)) };
+            if shift == 0.0 { String::new() } else { format!(" + {}", given(shift, dimension)) };
         match factor.is_empty() && term.is_empty() {
             true => "A".to_owned(),
             false => format!("(A{factor}{term})"),
