@@ -26,6 +26,7 @@ pub mod rows;
 pub mod run;
 mod spans;
 mod summary;
+#[cfg(target_os = "linux")]
 pub mod survey;
 pub mod svg;
 pub mod terminal;
