@@ -57,7 +57,7 @@ fn on(stream: &impl AsFd, text: &str) -> String {
 
 /// `text` with the lines wrapped that are wider than this; the others, such as rows of tables, stay as they are.
 fn wrapped(text: &str, columns: usize) -> String {
-    let wrapped = text.lines().map(|line| match width(line) <= columns {
+    let wrapped = text.lines().map(|line| match shown_width(line) <= columns {
         true => format!("{line}\n"),
         false => {
             let indent = &line[..line.len() - line.trim_start().len()];
@@ -65,6 +65,13 @@ fn wrapped(text: &str, columns: usize) -> String {
         }
     });
     wrapped.collect()
+}
+
+/// The columns that a line takes on a terminal, which shows no codes of colours: from ESC to `m`.
+fn shown_width(line: &str) -> usize {
+    let mut parts = line.split('\u{1b}');
+    let first = parts.next().map_or(0, width);
+    first + parts.map(|part| part.split_once('m').map_or(0, |(_, rest)| width(rest))).sum::<usize>()
 }
 
 /// A standard stream for reports.
@@ -106,5 +113,7 @@ mod tests {
         );
         assert_eq!(wrapped("  one two three\nfour\n", 10), "  one two\n  three\nfour\n");
         assert_eq!(wrapped("", 46), "");
+        let coloured = format!("\u{1b}[2m{row}\u{1b}[0m");
+        assert_eq!(wrapped(&coloured, 46), format!("{coloured}\n"));
     }
 }

@@ -58,7 +58,9 @@ fn shown(topic: &str, budget: &str, cpu: Option<usize>) -> String {
         command.output().unwrap()
     });
     let output = output.join().unwrap();
-    assert!([0, 3].contains(&status(&output)), "{}", stderr(&output));
+    // On one CPU, there may be nothing to measure: that is status 2.
+    let may_be_empty = cpu.is_some() && status(&output) == 2;
+    assert!(may_be_empty || [0, 3].contains(&status(&output)), "{}", stderr(&output));
     fits(&output);
     stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -155,7 +157,7 @@ fn threads_and_tasks_are_spawned_where_there_are_cpus_for_it() {
     let many = rows.iter().filter(|row| row["name"].as_str().unwrap().starts_with("each CPU"));
     let spawners: Vec<_> = many.map(|row| row["threads"].as_u64().unwrap()).collect();
     assert_eq!(spawners, vec![cpus; if cpus > 1 { 6 } else { 0 }]);
-    assert!(mentions(spawn, "notes", "whose processor is not named"), "{spawn}");
+    assert!(mentions(spawn, "notes", "on a processor that is not named"), "{spawn}");
     let one = shown("spawn", "1s", Some(a_cpu()));
     assert!(one.contains("only one CPU is allowed") && !one.contains("each CPU: thread"), "{one}");
     shown("spawn", "1s", None);

@@ -38,3 +38,29 @@ fn a_lock_that_is_not_known_is_refused_with_the_nearest_name() {
     assert!(refused(&["contention", "--lock", "futex"]).contains("add the topic locks"));
     assert!(refused(&["lock"]).contains("did you mean locks?"));
 }
+
+#[test]
+fn what_could_not_be_measured_ends_with_status_2() {
+    let output = unc().args(["survey", "scale", "-q", "--threads", "1"]).output().unwrap();
+    assert_eq!(status(&output), 2, "{}", common::stdout(&output));
+}
+
+#[test]
+fn an_interrupted_survey_says_so_and_prints_what_it_has() {
+    let folder = Folder::new();
+    let file = folder.file("survey.json");
+    let mut child = unc()
+        .args(["survey", "contention", "machine", "-q", "--budget", "30s", "--json", &file])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert!(!child.wait().unwrap().success(), "it ends as if the signal had ended it");
+    let found: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let contention = &found["topics"].as_array().unwrap()[1];
+    assert_eq!(contention["topic"], "contention");
+    assert_eq!(contention["stopped_by"], "interrupted");
+}

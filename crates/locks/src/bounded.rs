@@ -1,8 +1,10 @@
-//! A mutex that the first to come takes, but a waiter is overtaken by a bounded number: eventual fairness, exactly.
+//! A mutex that the first to come takes, but the first of the waiters is overtaken by a bounded number.
 //!
 //! # Weak spot
 //! Two locks in one: a waiter queues, and the head of the queue waits for the word, so a contended acquisition costs
-//! more than [`Futex`](crate::Futex)'s. Once the bound is reached, the lock stands idle while the head wakes up.
+//! more than [`Futex`](crate::Futex)'s. Once the bound is reached, the lock stands idle while the head wakes up. The
+//! bound is of each head: a waiter that is the n-th of the queue may see n times as many come before it. `try_lock`
+//! refuses a lock that is free but reserved for the head.
 //!
 //! # State
 //! `word`: HELD; ASLEEP: the head may sleep on the word; HEAD: a head waits, and above it, how many threads have
@@ -10,7 +12,8 @@
 //!
 //! # Invariants
 //! I1: the thread that sets HELD holds the lock until HELD is cleared.
-//! I2: HEAD is set by the head, and cleared when the head takes the lock: so the count is of one head's overtakers.
+//! I2: HEAD is set by the head, or for it by the one before, which holds the lock: so no thread overtakes the next head
+//!     uncounted while that wakes up. Taking the lock clears HEAD, and the count, which is of one head's overtakers.
 //! I3: a thread that finds HEAD takes the lock only by counting itself, and not if `MOST` are counted.
 //! I4: the head sleeps only while HELD and ASLEEP are set: so a holder that clears HELD and finds ASLEEP wakes it.
 //!
@@ -32,7 +35,9 @@ const ASLEEP: u32 = 2;
 const HEAD: u32 = 4;
 const OVERTAKER: u32 = 8;
 
-/// A mutex whose first waiter is overtaken by at most `MOST` threads. 24 bytes.
+/// A mutex whose first waiter is overtaken by at most `MOST` threads, the n-th by n times as many. 24 bytes.
+///
+/// `MOST` is less than 2^29, the numbers that the word has room for.
 #[derive(Debug)]
 pub struct Bounded<const MOST: u32 = 64> {
     word: AtomicU32,
@@ -40,9 +45,12 @@ pub struct Bounded<const MOST: u32 = 64> {
 }
 
 impl<const MOST: u32> Bounded<MOST> {
+    const IS_IN_RANGE: () = assert!(MOST < 1 << 29, "the word has no room for such a number");
+
     /// A lock that is free.
     #[cfg(not(unc_model))]
     pub const fn new() -> Bounded<MOST> {
+        let () = Self::IS_IN_RANGE;
         Bounded { word: AtomicU32::new(0), queue: Mcs::new() }
     }
 
@@ -50,6 +58,12 @@ impl<const MOST: u32> Bounded<MOST> {
     pub fn overtakers(&self) -> Option<u32> {
         let word = self.word.load(Relaxed);
         (word & HEAD != 0).then_some(word / OVERTAKER)
+    }
+
+    /// How many threads wait, as far as can be told without a walk: none, the head, or two and more.
+    #[cfg(unc_model)]
+    pub fn queued(&self) -> u32 {
+        u32::from(self.queue.is_locked()) + u32::from(self.queue.has_waiters())
     }
 
     /// The word after a thread that is not the head has taken the lock; none if it may not.
@@ -91,11 +105,16 @@ impl<const MOST: u32> Bounded<MOST> {
         }
         // SAFETY: this thread took the queue's lock above (I1 of `mcs` keeps it until here).
         unsafe { self.queue.unlock() };
+        // This thread holds the lock, so no other has come between. I2
+        if self.queue.is_locked() {
+            self.word.fetch_or(HEAD, Relaxed);
+        }
     }
 }
 
 impl<const MOST: u32> Default for Bounded<MOST> {
     fn default() -> Bounded<MOST> {
+        let () = Self::IS_IN_RANGE;
         Bounded { word: AtomicU32::new(0).named("word"), queue: Mcs::default() }
     }
 }

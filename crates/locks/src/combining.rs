@@ -25,7 +25,7 @@
 //! turn: see `turn`. The result; or what the closures did, where the rest is handed over.
 //!
 //! # Evidence
-//! tests/model.rs, tests/mutants/combining.toml.
+//! tests/model_combining.rs, tests/mutants/combining.toml.
 //! # Sources
 //! Hendler, Incze, Shavit and Tzafrir, "Flat combining and the synchronization-parallelism tradeoff", SPAA 2010.
 //! Requests that are taken whole: Oyama, Taura and Yonezawa, "Executing parallel programs with synchronization

@@ -20,7 +20,7 @@
 //! # Sources
 //! Drepper, "Futexes are tricky" (mutex 2); futex(2).
 
-use crate::pause::look;
+use crate::pause::{has_passed, look};
 use crate::{Deadline, RawLock, Timed, TimedOut};
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{AtomicU32, Named, Scope, futex_wait, futex_wake};
@@ -40,6 +40,11 @@ impl Futex {
         Futex(AtomicU32::new(FREE))
     }
 
+    /// Whether some thread may sleep; others may change that at once.
+    pub fn has_waiters(&self) -> bool {
+        self.0.load(Relaxed) == WAITED
+    }
+
     /// Looks for a while, until the lock is free or another thread sleeps.
     fn spin(&self) -> u32 {
         look(|| self.0.load(Relaxed), |word| word != HELD)
@@ -53,7 +58,7 @@ impl Futex {
         }
         // EDGE futex (acquire): what the last holder did. I2
         while self.0.swap(WAITED, Acquire) != FREE {
-            if deadline.has_passed() {
+            if has_passed(deadline) {
                 return Err(TimedOut);
             }
             let until = (deadline != Deadline::NEVER).then_some(deadline.as_ns());

@@ -109,7 +109,7 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// Waits until the lock is free, and takes it.
     fn lock(&self);
 
-    /// Takes the lock if it is free.
+    /// Takes the lock if it is free. ([`Bounded`] may refuse one that is reserved for its first waiter.)
     fn try_lock(&self) -> bool;
 
     /// Gives the lock back. Any thread may do so for the one that took it.

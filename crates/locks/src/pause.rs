@@ -2,6 +2,7 @@
 
 use std::fmt;
 use uncontended_atomic::{spin_for_ns, yield_now};
+use uncontended_wait::Deadline;
 
 /// What to do between two looks. A new one for each wait.
 pub trait Pause: Default + Send + Sync + fmt::Debug + 'static {
@@ -27,6 +28,15 @@ pub(crate) fn look<T: Copy>(load: impl Fn() -> T, is_over: impl Fn(T) -> bool) -
         spin_for_ns(HINT_NS);
     }
     load()
+}
+
+/// Whether a deadline has passed. Under the checker, any but [`Deadline::NEVER`] may have.
+#[cfg_attr(unc_model, track_caller)]
+pub(crate) fn has_passed(deadline: Deadline) -> bool {
+    #[cfg(unc_model)]
+    return deadline != Deadline::NEVER && uncontended_atomic::choose(2) == 1;
+    #[cfg(not(unc_model))]
+    deadline.has_passed()
 }
 
 /// The processor's hint for wait loops, for about 25 ns.

@@ -15,7 +15,8 @@
 //! # Invariants
 //! I1: the thread that sets HELD holds the lock until the word is 0.
 //! I2: a thread sleeps only while the word has HELD and ASLEEP; the holder that clears ASLEEP wakes one.
-//! I3: a thread that has slept takes the lock with ASLEEP: it does not know whether others sleep.
+//! I3: a thread that has slept may have taken a wakeup, and does not know whether others sleep: it takes the lock with
+//!     ASLEEP, or wakes another one when it gives up.
 //!
 //! # Edges
 //! aware: `unlock` -> `take`. What the holder did.
@@ -26,7 +27,7 @@
 //! FlexGuard (Laforet, Kashyap, Iorgulescu, Lawall and Lozi, SOSP 2025), where an eBPF program, which takes privileges,
 //! tells of each switch. The extension of time slices by rseq, newer than Linux 6.18, is not used.
 
-use crate::pause::HINT_NS;
+use crate::pause::{HINT_NS, has_passed};
 use crate::{Deadline, RawLock, Timed, TimedOut};
 use std::time::Duration;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
@@ -76,6 +77,11 @@ impl PreemptionAware {
         self.0.load(Relaxed) & LOST != 0
     }
 
+    /// Whether some thread may sleep; others may change that at once.
+    pub fn has_waiters(&self) -> bool {
+        self.0.load(Relaxed) & ASLEEP != 0
+    }
+
     #[cfg_attr(unc_model, track_caller)]
     fn take(&self, flags: u32) -> bool {
         // EDGE aware (acquire): what the last holder did. I1
@@ -116,7 +122,10 @@ impl PreemptionAware {
                 }
                 continue;
             }
-            if deadline.has_passed() {
+            if has_passed(deadline) {
+                if slept != 0 {
+                    futex_wake(&self.0, 1, Scope::Private); // I3
+                }
                 return Err(TimedOut);
             }
             let word = self.0.load(Relaxed);

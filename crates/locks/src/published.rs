@@ -3,7 +3,8 @@
 //!
 //! # Weak spot
 //! A waiter that is passed over comes again at the end of the queue, so one that often loses its CPU may wait for long.
-//! A waiter allocates its node, and reads the clock once a microsecond. One that loses its CPU just after it published
+//! A waiter allocates its node, and reads the clock once a microsecond. The node of one that gives up stays until the
+//! lock is given back, which takes as long as there are such nodes. One that loses its CPU just after it published
 //! holds up the others for as long as it takes.
 //!
 //! # State
@@ -31,7 +32,7 @@
 //! # Sources
 //! He, Scherer and Scott, "Preemption adaptivity in time-published queue-based spin locks", HiPC 2005.
 
-use crate::pause::HINT_NS;
+use crate::pause::{HINT_NS, has_passed};
 use crate::{Deadline, RawLock, Timed, TimedOut};
 use std::ptr;
 use std::time::Duration;
@@ -199,7 +200,7 @@ fn await_turn(node: &Node, deadline: Deadline) -> u32 {
             }
             spin_for_ns(HINT_NS);
         }
-        if deadline.has_passed() {
+        if has_passed(deadline) {
             // EDGE published-left (release): this thread no longer needs the node.
             // EDGE published-turn (acquire): what the holder did.
             return match node.state.compare_exchange(WAITING, LEFT, Release, Acquire) {
@@ -307,6 +308,9 @@ impl Timed for Published {
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
     fn lock_deadline(&self, deadline: Deadline) -> Result<(), TimedOut> {
-        if self.try_lock() { Ok(()) } else { self.wait(deadline) }
+        if self.try_lock() {
+            return Ok(());
+        }
+        if has_passed(deadline) { Err(TimedOut) } else { self.wait(deadline) }
     }
 }

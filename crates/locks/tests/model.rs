@@ -56,6 +56,12 @@ impl<L: Timed> Guarded<L> {
     }
 }
 
+/// Of scenarios whose bugs show late in an exploration: random runs.
+fn is_sampled(name: &str, scenario: fn()) {
+    let sampler = |memory| explorer(memory).sample(30_000, 1).depth(4);
+    explored::begins(name, (30_000, Some(30_000)), &BOTH, sampler, || scenario);
+}
+
 /// Two threads add one each, one after the other.
 fn two_threads<L: RawLock + 'static>() {
     let guarded = Guarded::<L>::new();
@@ -368,6 +374,39 @@ fn a_head_is_overtaken_a_bounded_number_of_times() {
     holds(a_head_is_overtaken::<1>);
 }
 
+/// Two wait, in a known order, while one thread takes the lock again and again: the second is overtaken by as many
+/// as the first, and by the first itself.
+fn the_next_head_is_overtaken<const MOST: u32>() {
+    let guarded = Guarded::<Bounded<MOST>>::new();
+    guarded.lock.lock();
+    let theirs = Arc::clone(&guarded);
+    let first = spawn(move || theirs.add_locked());
+    while guarded.lock.overtakers().is_none() {
+        spin_loop();
+    }
+    let theirs = Arc::clone(&guarded);
+    let second = spawn(move || theirs.add_locked());
+    while guarded.lock.queued() < 2 {
+        spin_loop();
+    }
+    // SAFETY: this thread took it above, and gives it back once.
+    unsafe { guarded.lock.unlock() };
+    for _ in 0..2 * MOST + 2 {
+        if guarded.lock.try_lock() {
+            guarded.add();
+            // SAFETY: this thread took it above, and gives it back once.
+            unsafe { guarded.lock.unlock() };
+        }
+    }
+    let (first, second) = (first.join().unwrap(), second.join().unwrap());
+    assert!(first <= MOST + 1 && second <= 2 * MOST + 2, "{first}, {second}");
+}
+
+#[test]
+fn the_next_head_is_overtaken_a_bounded_number_of_times() {
+    begins("the next head, bounded", the_next_head_is_overtaken::<0>);
+}
+
 /// A thread that came while it was held gets it before one that comes later.
 fn in_order<L: RawLock + 'static>(has_waiters: fn(&L) -> bool) {
     let guarded = Guarded::<L>::new();
@@ -463,6 +502,38 @@ fn a_passing<L: Timed + 'static>() {
     assert!(!guarded.lock.is_locked());
 }
 
+/// One is about to sleep with a deadline, when another waits, and a third comes as the lock is given back: the first is
+/// woken, and gives up.
+fn a_deadline_and_a_waiter<L: Timed + 'static>(has_waiters: fn(&L) -> bool) {
+    let guarded = Guarded::<L>::new();
+    guarded.lock.lock();
+    let (untimed, timed) = (Arc::clone(&guarded), Arc::clone(&guarded));
+    let timed = spawn(move || timed.add_if_taken(Deadline::at_ns(2)));
+    while !has_waiters(&guarded.lock) {
+        spin_loop();
+    }
+    let untimed = spawn(move || untimed.add_locked());
+    // SAFETY: this thread took it above, and gives it back once.
+    unsafe { guarded.lock.unlock() };
+    if guarded.lock.try_lock() {
+        // SAFETY: this thread took it just now, and gives it back once.
+        unsafe { guarded.lock.unlock() };
+    }
+    assert!(untimed.join().unwrap() <= 2 && timed.join().unwrap() <= 1);
+}
+
+#[test]
+fn futex_wakes_another_when_a_woken_waiter_gives_up() {
+    is_sampled("a deadline and a waiter, futex", || a_deadline_and_a_waiter(Futex::has_waiters));
+}
+
+#[test]
+fn preemption_aware_wakes_another_when_a_woken_waiter_gives_up() {
+    is_sampled("a deadline and a waiter, preemption_aware", || {
+        a_deadline_and_a_waiter(PreemptionAware::has_waiters)
+    });
+}
+
 #[test]
 fn a_waiter_that_gives_up_takes_no_wakeup_from_others() {
     holds(a_deadline::<Futex>);
@@ -512,46 +583,6 @@ fn a_holder_sees_what_the_last_one_did_elsewhere() {
         other.join().unwrap();
         assert_eq!(shared.1.load(Acquire), 2);
         shared.1.store(0, Release);
-    }
-    holds(scenario);
-}
-
-/// Two threads add through closures, and so does this one: each has a number of its own, and the closures that are left
-/// are handed over after one.
-#[test]
-fn combining_runs_each_closure_once() {
-    fn scenario() {
-        let total = Arc::new(Combining::<u32, Spin>::new(0));
-        let add = |total: &Combining<u32, Spin>| {
-            total.run(|total| {
-                *total += 1;
-                *total
-            })
-        };
-        let others = [1, 2].map(|_| {
-            let total = Arc::clone(&total);
-            spawn(move || add(&total))
-        });
-        let own = add(&total);
-        let mut numbers = others.map(|other| other.join().unwrap());
-        numbers.sort_unstable();
-        assert_eq!(own + numbers[0] + numbers[1], 6);
-        assert!(numbers[0] != numbers[1] && !numbers.contains(&own));
-        assert_eq!(total.run(|total| *total), 3);
-    }
-    holds(scenario);
-}
-
-/// A waiter that sleeps is woken with its result.
-#[test]
-fn combining_wakes_the_thread_whose_closure_was_run() {
-    fn scenario() {
-        let total = Arc::new(Combining::<u32, Park>::new(0));
-        let theirs = Arc::clone(&total);
-        let other = spawn(move || theirs.run(|total| std::mem::replace(total, 5)));
-        let before = total.run(|total| std::mem::replace(total, 7));
-        let other = other.join().unwrap();
-        assert!((before, other) == (0, 7) || (before, other) == (5, 0));
     }
     holds(scenario);
 }

@@ -171,6 +171,12 @@ pub struct Survey {
 }
 
 impl Survey {
+    /// Whether nothing was measured, or read: each topic says why.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.topics.iter().all(|topic| topic.rows.is_empty() && topic.matrix.is_none())
+    }
+
     /// Whether some row has no interval that excludes or includes anything yet.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
@@ -194,7 +200,14 @@ pub fn measure(parts: &[Part], plan: &Plan) -> Survey {
         }
         let share = f64::from(weight(part, parts, plan)) / f64::from(weights.max(1));
         let plan = Plan { budget: plan.budget.mul_f64(share), ..plan.clone() };
-        topics.push((part.measure)(&plan, &topics));
+        let mut topic = (part.measure)(&plan, &topics);
+        if (plan.is_over)() {
+            topic.stopped_by = "interrupted";
+            topic
+                .warnings
+                .push("interrupted: the figures are of what was measured until then".to_owned());
+        }
+        topics.push(topic);
     }
     Survey { schema: SCHEMA, topics, machine }
 }

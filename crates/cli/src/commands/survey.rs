@@ -130,7 +130,11 @@ impl Flags {
         let plan = self.plan(locks, throughput);
         let survey = uncontended_survey::measure(&parts, &plan);
         self.write(&survey)?;
-        Ok(if survey.is_undecided() { 3 } else { 0 })
+        Ok(match () {
+            () if survey.is_empty() => 2,
+            () if survey.is_undecided() => 3,
+            () => 0,
+        })
     }
 
     fn parts(&self) -> Result<Vec<Part>, Failure> {
@@ -141,7 +145,15 @@ impl Flags {
             let found = PARTS.iter().find(|part| part.name == name).copied();
             found.ok_or_else(|| unknown("topic", name, PARTS.iter().map(|part| part.name)))
         };
-        self.topics.iter().map(part).collect()
+        let mut parts: Vec<Part> = self.topics.iter().map(part).collect::<Result<_, _>>()?;
+        let mut seen = Vec::new();
+        parts.retain(|part| {
+            !seen.contains(&part.name) && {
+                seen.push(part.name);
+                true
+            }
+        });
+        Ok(parts)
     }
 
     /// The locks asked for, by the names that the survey has for them.
@@ -238,7 +250,7 @@ fn list(parts: &[Part]) -> String {
         let _ = writeln!(text, "{:<12}{}?", part.name, part.question);
         if let ([_], "locks") = (parts, part.name) {
             for (name, about) in locks::list() {
-                let _ = writeln!(text, "  {name:<14}{about}");
+                let _ = writeln!(text, "  {name:<20}{about}");
             }
         }
     }
