@@ -508,8 +508,14 @@ fn a_deadline_and_a_waiter<L: Timed + 'static>(has_waiters: fn(&L) -> bool) {
     let guarded = Guarded::<L>::new();
     guarded.lock.lock();
     let (untimed, timed) = (Arc::clone(&guarded), Arc::clone(&guarded));
-    let timed = spawn(move || timed.add_if_taken(Deadline::at_ns(2)));
-    while !has_waiters(&guarded.lock) {
+    let gave_up = Arc::new(AtomicU32::new(0));
+    let says_so = Arc::clone(&gave_up);
+    let timed = spawn(move || {
+        let taken = timed.add_if_taken(Deadline::at_ns(2));
+        says_so.store(1, Relaxed);
+        taken
+    });
+    while !has_waiters(&guarded.lock) && gave_up.load(Relaxed) == 0 {
         spin_loop();
     }
     let untimed = spawn(move || untimed.add_locked());
