@@ -64,3 +64,13 @@ fn an_interrupted_survey_says_so_and_prints_what_it_has() {
     assert_eq!(contention["topic"], "contention");
     assert_eq!(contention["stopped_by"], "interrupted");
 }
+
+#[test]
+fn as_many_threads_are_measured_as_are_asked_for() {
+    let output = unc()
+        .args(["survey", "locks", "-q", "--lock", "futex", "--threads", "7", "--budget", "2s"])
+        .output()
+        .unwrap();
+    let shown = common::stdout(&output);
+    assert!(shown.contains("7 threads, OTHER"), "{shown}");
+}

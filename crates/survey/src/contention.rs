@@ -52,7 +52,7 @@ pub(crate) fn measure(plan: &Plan) -> Topic {
     let cpus = Cpu::allowed().map_or(1, |cpus| cpus.len());
     let most = plan.threads.unwrap_or(2 * cpus);
     let mut counts: Vec<usize> =
-        [1, 2, cpus, 2 * cpus].into_iter().filter(|&n| n <= most).collect();
+        [1, 2, cpus, 2 * cpus, most].into_iter().filter(|&n| n <= most).collect();
     counts.sort_unstable();
     counts.dedup();
     let mut topic = by_threads(plan, &counts, &|_| true);

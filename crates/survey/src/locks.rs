@@ -302,7 +302,9 @@ fn lines(count: usize) -> String {
 /// The crews to measure, and what is left out and why.
 fn crews(plan: &Plan, cpus: usize) -> (Vec<Crew>, Vec<String>) {
     let most = plan.threads.unwrap_or(2 * cpus);
-    let mut counts: Vec<usize> = [1, cpus, 2 * cpus].into_iter().filter(|&n| n <= most).collect();
+    let mut counts: Vec<usize> =
+        [1, cpus, 2 * cpus, most].into_iter().filter(|&n| n <= most).collect();
+    counts.sort_unstable();
     counts.dedup();
     let mut left_out = Vec::new();
     if cpus == 1 {

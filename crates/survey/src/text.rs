@@ -175,8 +175,8 @@ fn cells(row: &Row, is_locks: bool, waits: bool) -> Vec<String> {
     if !is_locks {
         cells.push(row.threads.to_string());
     }
-    if let Some(why) = &row.failed {
-        cells.extend([format!("failed: {why}"), String::new()]);
+    if row.failed.is_some() {
+        cells.push("failed".to_owned()); // The remarks say why.
         return cells;
     }
     let shown = match (row.role, row.ratio) {
@@ -206,6 +206,12 @@ fn remarks(out: &mut String, topic: &Topic, columns: usize) {
     }
     if !topic.findings.is_empty() {
         let _ = writeln!(out, "{FOUND_ON}, asked of this machine:");
+    }
+    for row in topic.rows.iter().filter(|row| topic.topic != "jitter" && row.failed.is_some()) {
+        let why = row.failed.as_deref().unwrap_or_default();
+        let threads = several(row.threads as u64, "thread", "threads");
+        let first = why.lines().next().unwrap_or_default();
+        out.push_str(&wrap(&format!("{}, {threads}: {first}", row.name), "failed: ", columns));
     }
     for finding in &topic.findings {
         out.push_str(&wrap(&finding.said(), &format!("  {}: ", finding.verdict), columns));

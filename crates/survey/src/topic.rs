@@ -217,12 +217,12 @@ impl Topic {
         self.warnings.extend(measured.warnings.iter().map(named));
     }
 
-    /// Whether some row has no bounded interval.
+    /// Whether some row failed, or has no bounded interval.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
         let open = |row: &Row| {
             let is_slowed_open = row.bystander.is_some_and(|slowed| slowed.high.is_none());
-            row.failed.is_none() && (row.ratio.is_some() && row.high.is_none() || is_slowed_open)
+            row.failed.is_some() || row.ratio.is_some() && row.high.is_none() || is_slowed_open
         };
         self.rows.iter().any(open)
     }

@@ -35,7 +35,7 @@ Examples:
 Every ratio is taken within a round of interleaved blocks, and its interval holds at all looks together; each table compares \
 its baseline with itself. Figures are of this machine at this hour.
 
-Exit status: 0 measured; 3 some interval has no bound yet within the budget; 2 could not run.";
+Exit status: 0 measured; 3 some interval has no bound yet within the budget, or a row failed; 2 could not run.";
 
 /// Measure what contention costs on this machine: increments, locks, scaling, and what the machine puts in doubt
 #[derive(Debug, Clone, Args)]
@@ -59,7 +59,7 @@ pub(crate) struct Flags {
     /// Measure this lock alone, next to std's mutex (repeatable) [default: all]
     #[arg(long = "lock", value_name = "NAME")]
     locks: Vec<String>,
-    /// Measure with at most N threads [default: twice as many as CPUs]
+    /// Measure with up to N threads, and with N [default: twice as many as CPUs]
     #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=1024))]
     threads: Option<usize>,
     /// Cache lines that a holder changes
