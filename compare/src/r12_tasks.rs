@@ -110,12 +110,12 @@ fn spawned<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) ->
 /// A thread sends, and goes; a task adds up.
 fn to_task(
     block: &mut Block,
-    mut send: impl FnMut(u64) + Send + 'static,
+    send: impl FnMut(u64) + Send + 'static,
     task: impl Future<Output = u64> + Send + 'static,
 ) {
     let n = block.operations();
     let mut sum = 0;
-    block.pair(|| sum = spawned(task), move || (1..=n).for_each(|item| send(item)));
+    block.pair(|| sum = spawned(task), move || (1..=n).for_each(send));
     assert_eq!(sum, n * (n + 1) / 2);
 }
 
@@ -123,10 +123,10 @@ fn to_task(
 fn from_task(
     block: &mut Block,
     task: impl Future<Output = ()> + Send + 'static,
-    mut take: impl FnMut() -> Option<u64> + Send + 'static,
+    take: impl FnMut() -> Option<u64> + Send + 'static,
 ) {
     let n = block.operations();
     let mut sum = 0;
-    block.pair(|| sum = std::iter::from_fn(|| take()).sum(), move || spawned(task));
+    block.pair(|| sum = std::iter::from_fn(take).sum(), move || spawned(task));
     assert_eq!(sum, n * (n + 1) / 2);
 }
