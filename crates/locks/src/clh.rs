@@ -26,6 +26,7 @@
 //! Craig 1993; Magnusson, Landin and Hagersten 1994; as in Scott's "Shared-Memory Synchronization", 2013. A holder
 //! without waiters keeps no node, so that the lock is `const` and can be tried.
 
+use crate::tail::{free, held};
 use crate::{Hint, Pause, RawLock};
 use std::marker::PhantomData;
 use std::ptr;
@@ -44,9 +45,8 @@ pub struct Clh<P = Hint> {
 /// Whether the lock was passed on by the thread that came with it.
 type Node = AtomicBool;
 
-const FREE: *mut Node = ptr::null_mut();
-/// Another address than any node's: `wait` compares before it looks.
-const HELD: *mut Node = ptr::without_provenance_mut(1);
+const FREE: *mut Node = free();
+const HELD: *mut Node = held();
 
 impl<P> Clh<P> {
     /// A lock that is free.

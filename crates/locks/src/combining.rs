@@ -31,6 +31,7 @@
 //! Requests that are taken whole: Oyama, Taura and Yonezawa, "Executing parallel programs with synchronization
 //! bottlenecks efficiently", 1999.
 
+use crate::tail::{free, held};
 use crate::{SpinThenPark, Turn};
 use std::any::Any;
 use std::fmt;
@@ -80,15 +81,6 @@ struct Job<T, W, F, R> {
 
 /// What a closure returned, or what it panicked with.
 type Outcome<R> = Result<R, Box<dyn Any + Send>>;
-
-const fn free<T, W>() -> *mut Request<T, W> {
-    ptr::null_mut()
-}
-
-/// No request is there: requests are aligned.
-const fn held<T, W>() -> *mut Request<T, W> {
-    ptr::without_provenance_mut(1)
-}
 
 /// Runs a closure. The checker ends executions by panics of its own, which are not caught.
 fn outcome<T, R>(closure: impl FnOnce(&mut T) -> R, value: &mut T) -> Outcome<R> {

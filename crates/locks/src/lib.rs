@@ -67,6 +67,7 @@ mod published;
 mod reciprocating;
 mod rwlock;
 mod seqlock;
+mod tail;
 mod tas;
 mod ticket;
 mod ttas;

@@ -31,6 +31,7 @@
 //! Mellor-Crummey and Scott 1991; the node that leaves: K42's form (Auslander, Edelsohn, Krieger, Rosenburg and
 //! Wisniewski, US patent application 2003/0200457, abandoned), as in Scott's "Shared-Memory Synchronization", 2013.
 
+use crate::tail::{free, held};
 use crate::{RawLock, Spin, Turn};
 use std::ptr;
 use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -47,15 +48,6 @@ pub struct Mcs<W = Spin> {
 struct Node<W> {
     next: AtomicPtr<Node<W>>,
     turn: W,
-}
-
-const fn free<W>() -> *mut Node<W> {
-    ptr::null_mut()
-}
-
-/// No node is there: nodes are aligned.
-const fn held<W>() -> *mut Node<W> {
-    ptr::without_provenance_mut(1)
 }
 
 impl<W> Mcs<W> {

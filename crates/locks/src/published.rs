@@ -33,6 +33,7 @@
 //! He, Scherer and Scott, "Preemption adaptivity in time-published queue-based spin locks", HiPC 2005.
 
 use crate::pause::{HINT_NS, has_passed};
+use crate::tail::{free, held};
 use crate::{Deadline, RawLock, Timed, TimedOut};
 use std::ptr;
 use std::time::Duration;
@@ -56,9 +57,8 @@ struct Node {
     seen_ns: AtomicU64,
 }
 
-const FREE: *mut Node = ptr::null_mut();
-/// No node is there: nodes are aligned.
-const HELD: *mut Node = ptr::without_provenance_mut(1);
+const FREE: *mut Node = free();
+const HELD: *mut Node = held();
 
 const WAITING: u32 = 0;
 const GRANTED: u32 = 1;

@@ -29,6 +29,7 @@
 //! Dice and Kogan, "Reciprocating Locks", arXiv 2501.02380: the order of service. There a thread comes by one swap,
 //! and marks the stack's end by its own node; here by compare and swap, so that a guard may go to another thread.
 
+use crate::tail::{free, held};
 use crate::{RawLock, Spin, Turn};
 use std::ptr;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
@@ -39,15 +40,6 @@ use uncontended_atomic::{AtomicPtr, Named};
 pub struct Reciprocating<W = Spin> {
     arrivals: AtomicPtr<W>,
     segment: AtomicPtr<W>,
-}
-
-const fn free<W>() -> *mut W {
-    ptr::null_mut()
-}
-
-/// No node is there: nodes are aligned.
-const fn held<W>() -> *mut W {
-    ptr::without_provenance_mut(1)
 }
 
 impl<W> Reciprocating<W> {

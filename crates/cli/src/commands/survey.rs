@@ -141,19 +141,13 @@ impl Flags {
         if self.topics.is_empty() {
             return Ok(PARTS.to_vec());
         }
-        let part = |name: &String| {
-            let found = PARTS.iter().find(|part| part.name == name).copied();
-            found.ok_or_else(|| unknown("topic", name, PARTS.iter().map(|part| part.name)))
-        };
-        let mut parts: Vec<Part> = self.topics.iter().map(part).collect::<Result<_, _>>()?;
-        let mut seen = Vec::new();
-        parts.retain(|part| {
-            !seen.contains(&part.name) && {
-                seen.push(part.name);
-                true
+        for name in &self.topics {
+            if !PARTS.iter().any(|part| part.name == name) {
+                return Err(unknown("topic", name, PARTS.iter().map(|part| part.name)));
             }
-        });
-        Ok(parts)
+        }
+        let is_asked = |part: &Part| self.topics.iter().any(|name| name == part.name);
+        Ok(PARTS.into_iter().filter(is_asked).collect())
     }
 
     /// The locks asked for, by the names that the survey has for them.
