@@ -61,7 +61,8 @@ pub(crate) fn main(root: &Path, arguments: &[String]) -> ExitCode {
     }
     let results = match request.tests {
         Some(tests) => {
-            let first = Ran { name: steps.remove(0).name, outcome: elsewhere(&tests) };
+            let name = steps.remove(0).name;
+            let first = Ran { name, is_aside: false, outcome: elsewhere(&tests) };
             std::iter::once(first).chain(run::all(root, steps, true)).collect()
         }
         None => {

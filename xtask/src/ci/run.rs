@@ -70,7 +70,7 @@ fn lane(root: &Path, steps: Vec<Step>, began: Instant, is_main: bool) -> Vec<Ran
             Outcome::Skipped(why) => println!("SKIPPED {name}: {why}"),
             Outcome::Passed(_) => {}
         }
-        results.push(Ran { name, outcome });
+        results.push(Ran { name, is_aside: !is_main, outcome });
     }
     results
 }

@@ -132,7 +132,7 @@ fn disturbed(root: &Path) -> Result<Vec<Step>, String> {
         step(
             "a process killed after every instruction of a hand-over",
             6,
-            "UNC_DEPTH=full cargo test -p uncontended-ring --test killed",
+            "UNC_DEPTH=full cargo test --release -p uncontended-ring --test killed",
         ),
         step(
             "rings disturbed",
@@ -303,7 +303,7 @@ fn fuzzed(root: &Path) -> Result<Vec<Step>, String> {
 fn compared(root: &Path) -> Result<Vec<Step>, String> {
     let is_question = |name: &String| {
         let bytes = name.as_bytes();
-        matches!(bytes, [b'u' | b'r', b'0'..=b'9', b'_' | b'0'..=b'9', ..])
+        matches!(bytes, [b'u' | b'r' | b'm' | b'p', b'0'..=b'9', b'_' | b'0'..=b'9', ..])
     };
     let build = "cargo build --release --manifest-path compare/Cargo.toml";
     let executors = "cargo test --release --manifest-path compare/Cargo.toml";

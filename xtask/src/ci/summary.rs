@@ -1,6 +1,5 @@
 //! The last lines of a run: what failed steps said, which tests were skipped or shortened, where the time went, and the
 //! counts.
-//! counts.
 
 use crate::skips;
 use std::time::Duration;
@@ -11,12 +10,14 @@ const LAST: usize = 15;
 /// How many lines belong to a telling one.
 const BEHIND: usize = 6;
 /// How many of the longest steps are named.
-const LONGEST: usize = 24;
+const LONGEST: usize = 16;
 
 /// A step that was reached.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) name: String,
+    /// It ran in the second lane.
+    pub(crate) is_aside: bool,
     pub(crate) outcome: Outcome,
 }
 
@@ -40,9 +41,8 @@ pub(crate) fn print(results: &[Ran], skipped_tests: &[skips::Skip]) {
         }
     }
     println!("\n== summary ==");
-    longest(results).iter().for_each(|line| println!("{line}"));
-    println!("{:5} s for all steps that passed", total(results).as_secs());
     skips::lines(skipped_tests).iter().for_each(|line| println!("{line}"));
+    longest(results).iter().for_each(|line| println!("{line}"));
     closing(results).iter().for_each(|line| println!("{line}"));
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn print(results: &[Ran], skipped_tests: &[skips::Skip]) {
 fn closing(results: &[Ran]) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
-    for Ran { name, outcome } in results {
+    for Ran { name, outcome, .. } in results {
         match outcome {
             Outcome::Passed(_) => passed += 1,
             Outcome::Skipped(reason) => {
@@ -68,22 +68,24 @@ fn closing(results: &[Ran]) -> Vec<String> {
     lines
 }
 
-fn passed(results: &[Ran]) -> impl Iterator<Item = (Duration, &str)> {
-    results.iter().filter_map(|ran| match ran.outcome {
-        Outcome::Passed(took) => Some((took, ran.name.as_str())),
-        _ => None,
-    })
-}
-
-fn total(results: &[Ran]) -> Duration {
-    passed(results).map(|(took, _)| took).sum()
-}
-
-/// The steps that took longest.
+/// The steps that took longest, and how long each lane took.
 fn longest(results: &[Ran]) -> Vec<String> {
-    let mut took: Vec<(Duration, &str)> = passed(results).collect();
+    let mut took: Vec<(u64, &Ran)> = results
+        .iter()
+        .filter_map(|ran| match ran.outcome {
+            Outcome::Passed(took) => Some((took.as_secs(), ran)),
+            _ => None,
+        })
+        .collect();
     took.sort_by_key(|&(took, _)| std::cmp::Reverse(took));
-    took.iter().take(LONGEST).map(|(took, name)| format!("{:5} s {name}", took.as_secs())).collect()
+    let lane = |is_aside| -> u64 {
+        took.iter().filter(|(_, ran)| ran.is_aside == is_aside).map(|(took, _)| took).sum()
+    };
+    let totals = [(lane(false), "in all"), (lane(true), "in all, aside")];
+    let longest = took.iter().take(LONGEST).map(|&(took, ran)| {
+        format!("{took:5} s {}{}", ran.name, if ran.is_aside { ", aside" } else { "" })
+    });
+    longest.chain(totals.map(|(took, of)| format!("{took:5} s {of}"))).collect()
 }
 
 /// The lines of a failed step that tell why, then its last ones.
@@ -106,7 +108,8 @@ mod tests {
     use super::*;
 
     fn results() -> Vec<Ran> {
-        let ran = |name: &str, outcome| Ran { name: name.to_owned(), outcome };
+        let ran =
+            |name: &str, outcome| Ran { name: name.to_owned(), is_aside: name == "slow", outcome };
         vec![
             ran("quick", Outcome::Passed(Duration::from_secs(1))),
             ran("slow", Outcome::Passed(Duration::from_secs(70))),
@@ -131,8 +134,10 @@ mod tests {
 
     #[test]
     fn the_longest_steps_come_first() {
-        assert_eq!(longest(&results()), ["   70 s slow", "    1 s quick"]);
-        assert_eq!(total(&results()), Duration::from_secs(71));
+        assert_eq!(
+            longest(&results()),
+            ["   70 s slow, aside", "    1 s quick", "    1 s in all", "   70 s in all, aside"]
+        );
     }
 
     #[test]
