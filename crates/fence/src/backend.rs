@@ -4,65 +4,8 @@
 //! One decision per scope, in one word: undecided, barriers work, or the error number of the refusal. The first thread
 //! that needs it registers the process; all later ones follow its decision.
 
-use std::fmt;
+use crate::reason::Backend;
 use uncontended_atomic::Scope;
-
-/// The implementation of heavy fences.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Backend {
-    /// Expedited membarrier: light fences are free.
-    Expedited,
-    /// Full fences on both sides.
-    FullFences(Refused),
-}
-
-/// Membarrier was refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Refused {
-    /// The reason.
-    pub reason: Reason,
-    /// The kernel's error number; 0 if the kernel was not asked.
-    pub errno: i32,
-}
-
-/// Why membarrier is refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reason {
-    /// The kernel lacks the system call, or is too old for the expedited commands, or a seccomp filter claims so.
-    Unknown,
-    /// A seccomp filter forbids it.
-    Forbidden,
-    /// Another error.
-    Failed,
-    /// The program runs in an interpreter without the call (Miri).
-    Interpreted,
-    /// The program is built to run without it: for another system than Linux, or with `--cfg unc_portable`. Then its
-    /// threads do not sleep on futexes either, but in a table of mutexes and condition variables.
-    Portable,
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.reason {
-            Reason::Unknown => f.write_str("the kernel does not support expedited membarriers"),
-            Reason::Forbidden => f.write_str("a seccomp filter forbids membarrier"),
-            Reason::Failed => write!(f, "membarrier fails with error {}", self.errno),
-            Reason::Interpreted => f.write_str("the interpreter has no membarrier"),
-            Reason::Portable => f.write_str("the program is built to run without membarrier"),
-        }
-    }
-}
-
-impl std::error::Error for Refused {}
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Backend::Expedited => f.write_str("expedited membarrier"),
-            Backend::FullFences(refused) => write!(f, "full fences: {refused}"),
-        }
-    }
-}
 
 /// The implementation for the threads of this process. The first call decides it.
 pub fn backend() -> Backend {
@@ -81,7 +24,7 @@ pub(crate) use stand_in::{barrier, decide, decide as register, works};
 
 #[cfg(not(any(miri, unc_model, unc_portable, not(target_os = "linux"))))]
 mod real {
-    use super::{Reason, Refused};
+    use crate::reason::{Reason, Refused};
     use std::io;
     use uncontended_atomic::{AtomicU32, Ordering::Relaxed, Scope};
     use uncontended_sys::membarrier::Reach;
@@ -162,7 +105,7 @@ mod real {
 /// Under the checker, barriers work until a test refuses them.
 #[cfg(unc_model)]
 mod stand_in {
-    use super::{Reason, Refused};
+    use crate::reason::{Reason, Refused};
     use std::cell::Cell;
     use uncontended_atomic::Scope;
 
@@ -195,7 +138,7 @@ mod stand_in {
 /// There is no kernel to ask: both halves are full fences, as the program is built.
 #[cfg(all(any(miri, unc_portable, not(target_os = "linux")), not(unc_model)))]
 mod stand_in {
-    use super::{Reason, Refused};
+    use crate::reason::{Reason, Refused};
     use uncontended_atomic::Scope;
 
     pub(crate) fn works(_: Scope) -> bool {

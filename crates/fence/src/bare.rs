@@ -4,7 +4,8 @@
 //! keeps its garbage. The light fence reads no flag, so where barriers are refused the two order *nothing*. In a
 //! program that is built without membarrier ([`Reason::Portable`](crate::Reason::Portable)) both are full fences.
 
-use crate::backend::{self, Refused};
+use crate::backend;
+use crate::reason::Refused;
 use uncontended_atomic::Scope;
 
 /// The light half: the compiler moves no access across it.

@@ -9,7 +9,8 @@
 //! |---|---|---|
 //! | [`light`], [`heavy`] | a compiler fence; a full fence where membarrier is refused | membarrier, or a full fence |
 //! | [`bare`] | always a compiler fence, so that not even a flag is read | membarrier, or an error |
-//! | both, built without membarrier | a full fence | a full fence |
+//! | [`Fences`] | of the backend that the program chose | now, or as a [`Ticket`]: asked for now, complete later |
+//! | all, built without membarrier | a full fence | a full fence |
 //!
 //! ```
 //! use uncontended_atomic::{AtomicBool, Ordering::Relaxed};
@@ -42,44 +43,41 @@
 //! or after the barrier.
 //!
 //! # Evidence
-//! tests/model.rs: store buffering under C11 and TSO; tests/refused.rs: filters before and after registration.
+//! tests/model.rs: store buffering under C11 and TSO; tests/model_tickets.rs: tickets and shared barriers;
+//! tests/refused.rs: filters before and after registration.
 //! # Sources
 //! membarrier(2); D. Goldblatt, WG21 P1202; Linux `kernel/sched/membarrier.c`, the comment at its top.
 
 mod backend;
+mod backoff;
 pub mod bare;
+mod barriers;
+mod fences;
+mod reason;
+mod ticket;
 
+pub use backend::backend;
 #[cfg(unc_model)]
 #[doc(hidden)]
 pub use backend::refuse_barriers;
-pub use backend::{Backend, Reason, Refused, backend};
+pub use fences::{Choice, Fences};
+pub use reason::{Backend, Cost, Latency, Light, Reason, Refused};
+pub use ticket::Ticket;
 pub use uncontended_atomic::Scope;
-use uncontended_atomic::{Ordering::SeqCst, compiler_fence, fence};
 
 /// The light half, for the threads of this process: only a compiler fence where [`heavy`] is a membarrier.
 #[inline]
+#[cfg_attr(unc_model, track_caller)]
 pub fn light() {
-    if backend::works(Scope::Private) {
-        bare::light();
-    } else {
-        // SeqCst: orders earlier stores before later loads, where no other thread's barrier does (I1).
-        compiler_fence(SeqCst);
-        fence(SeqCst);
-    }
+    Fences::process().light();
 }
 
 /// The heavy half, for the threads of this process: a membarrier, or a full fence where membarrier was refused from the
-/// start.
+/// start. Threads that call it at the same time share barriers.
 ///
 /// # Errors
 /// Membarrier worked before and is refused now (I2): the call orders nothing.
+#[cfg_attr(unc_model, track_caller)]
 pub fn heavy() -> Result<(), Refused> {
-    match backend() {
-        Backend::Expedited => bare::heavy(Scope::Private),
-        Backend::FullFences(_) => {
-            // SeqCst: orders earlier stores before later loads, as every light fence does here (I1).
-            fence(SeqCst);
-            Ok(())
-        }
-    }
+    Fences::process().heavy()
 }

@@ -126,7 +126,9 @@ pub extern "C" fn unc_backend() -> *const c_char {
             Reason::Unknown => c"bounded sleeps: the kernel does not support expedited membarriers",
             Reason::Forbidden => c"bounded sleeps: a seccomp filter forbids membarrier",
             Reason::Portable => c"full fences: the program is built to run without membarrier",
-            Reason::Failed | Reason::Interpreted => c"bounded sleeps: membarrier fails",
+            Reason::Failed | Reason::Interpreted | Reason::Unwanted => {
+                c"bounded sleeps: membarrier fails"
+            }
         },
     };
     words.as_ptr()

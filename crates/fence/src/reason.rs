@@ -1,0 +1,127 @@
+//! What carries out a heavy fence, what that costs, and why another one does not.
+
+use std::fmt;
+
+/// The implementation of a pair of fences.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Backend {
+    /// Expedited membarrier: light fences are free.
+    Expedited,
+    /// Full fences on both sides, for this reason.
+    FullFences(Refused),
+}
+
+/// What a pair of fences costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cost {
+    /// How long a heavy fence takes.
+    pub latency: Latency,
+    /// What a light fence is.
+    pub light: Light,
+    /// Whether a heavy fence interrupts the CPUs that run threads in its scope.
+    pub interrupts: bool,
+}
+
+/// How long a heavy fence takes: the order of magnitude, on CPUs that run programs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Latency {
+    /// Less than a microsecond.
+    Nanoseconds,
+    /// From one to some hundreds of microseconds.
+    Microseconds,
+    /// From one to some tens of milliseconds.
+    Milliseconds,
+}
+
+/// What a light fence is to the processor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Light {
+    /// No instruction: only the compiler is kept from moving accesses.
+    CompilerFence,
+    /// A full fence: some nanoseconds, in which the store buffer drains.
+    FullFence,
+}
+
+/// A backend was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Refused {
+    /// The reason.
+    pub reason: Reason,
+    /// The kernel's error number; 0 if the kernel was not asked.
+    pub errno: i32,
+}
+
+/// Why a backend is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// The kernel lacks the system call, or is too old for the expedited commands, or a seccomp filter claims so.
+    Unknown,
+    /// A seccomp filter forbids it.
+    Forbidden,
+    /// Another error.
+    Failed,
+    /// The program runs in an interpreter without the call (Miri).
+    Interpreted,
+    /// The program is built to run without it: for another system than Linux, or with `--cfg unc_portable`. Then its
+    /// threads do not sleep on futexes either, but in a table of mutexes and condition variables.
+    Portable,
+    /// The program asked for full fences ([`Choice::FullFences`](crate::Choice::FullFences)).
+    Unwanted,
+}
+
+impl Backend {
+    /// What this pair costs.
+    pub fn cost(self) -> Cost {
+        match self {
+            Backend::Expedited => Cost {
+                latency: Latency::Microseconds,
+                light: Light::CompilerFence,
+                interrupts: true,
+            },
+            Backend::FullFences(_) => {
+                Cost { latency: Latency::Nanoseconds, light: Light::FullFence, interrupts: false }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Backend::Expedited => f.write_str("expedited membarrier"),
+            Backend::FullFences(refused) => write!(f, "full fences: {refused}"),
+        }
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let latency = match self.latency {
+            Latency::Nanoseconds => "nanoseconds",
+            Latency::Microseconds => "microseconds",
+            Latency::Milliseconds => "milliseconds",
+        };
+        let light = match self.light {
+            Light::CompilerFence => "no instruction",
+            Light::FullFence => "a full fence",
+        };
+        let interrupts =
+            if self.interrupts { "interrupts running threads" } else { "interrupts no thread" };
+        write!(f, "light: {light}; heavy: {latency}, {interrupts}")
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.reason {
+            Reason::Unknown => f.write_str("the kernel does not support expedited membarriers"),
+            Reason::Forbidden => f.write_str("a seccomp filter forbids membarrier"),
+            Reason::Failed => write!(f, "membarrier fails with error {}", self.errno),
+            Reason::Interpreted => f.write_str("the interpreter has no membarrier"),
+            Reason::Portable => f.write_str("the program is built to run without membarrier"),
+            Reason::Unwanted => f.write_str("the program asked for them"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
