@@ -5,6 +5,7 @@
 
 use crate::backend::{self, backend};
 use crate::bare;
+use crate::quiescent::Quiescent;
 use crate::reason::{Backend, Cost, Reason, Refused};
 use crate::ticket::Ticket;
 use uncontended_atomic::{Ordering::SeqCst, Scope, compiler_fence, fence};
@@ -43,6 +44,7 @@ enum Way {
     Process,
     /// Membarrier, which works.
     Expedited,
+    CheckIn(&'static Quiescent),
     Full(Refused),
 }
 
@@ -83,6 +85,17 @@ impl Fences {
         }
     }
 
+    /// Those of threads that check in: both halves are free of fences and interrupts, and a heavy one lasts until all
+    /// `threads` have checked in.
+    ///
+    /// # Safety
+    /// A thread that runs a light fence of this pair, or of a copy, is registered with `threads` and online then: it
+    /// has a [`Member`](crate::Member), or has forgotten it and not ended, and is not in `offline`. Of other threads,
+    /// the heavy half orders nothing, so what relies on it may use what has been freed.
+    pub unsafe fn by_check_in(threads: &'static Quiescent) -> Fences {
+        Fences(Way::CheckIn(threads))
+    }
+
     /// The light half: at most a branch where the heavy half pays for both.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
@@ -90,6 +103,8 @@ impl Fences {
         match self.0 {
             Way::Process if backend::works(Scope::Private) => bare::light(),
             Way::Expedited => bare::light(),
+            // SeqCst: keeps the compiler from moving a store before it past a load after it; a check-in does the rest.
+            Way::CheckIn(_) => compiler_fence(SeqCst),
             Way::Process | Way::Full(_) => full(),
         }
     }
@@ -106,9 +121,11 @@ impl Fences {
     /// Asks for a heavy fence now, to be complete later.
     #[cfg_attr(unc_model, track_caller)]
     pub fn ticket(self) -> Ticket {
-        match self.backend() {
-            Backend::Expedited => Ticket::expedited(),
-            Backend::FullFences(_) => {
+        match self.0 {
+            Way::Process if backend::decide(Scope::Private).is_ok() => Ticket::expedited(),
+            Way::Expedited => Ticket::expedited(),
+            Way::CheckIn(threads) => Ticket::checked_in(threads),
+            Way::Process | Way::Full(_) => {
                 full();
                 Ticket::complete()
             }
@@ -120,6 +137,7 @@ impl Fences {
         match self.0 {
             Way::Process => backend(),
             Way::Expedited => Backend::Expedited,
+            Way::CheckIn(_) => Backend::CheckIn,
             Way::Full(refused) => Backend::FullFences(refused),
         }
     }

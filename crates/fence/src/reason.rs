@@ -7,6 +7,8 @@ use std::fmt;
 pub enum Backend {
     /// Expedited membarrier: light fences are free.
     Expedited,
+    /// Check-ins of registered threads: light fences are free, and no thread is interrupted.
+    CheckIn,
     /// Full fences on both sides, for this reason.
     FullFences(Refused),
 }
@@ -31,6 +33,8 @@ pub enum Latency {
     Microseconds,
     /// From one to some tens of milliseconds.
     Milliseconds,
+    /// As long as threads take to check in.
+    Unbounded,
 }
 
 /// What a light fence is to the processor.
@@ -78,6 +82,9 @@ impl Backend {
                 light: Light::CompilerFence,
                 interrupts: true,
             },
+            Backend::CheckIn => {
+                Cost { latency: Latency::Unbounded, light: Light::CompilerFence, interrupts: false }
+            }
             Backend::FullFences(_) => {
                 Cost { latency: Latency::Nanoseconds, light: Light::FullFence, interrupts: false }
             }
@@ -89,6 +96,7 @@ impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Backend::Expedited => f.write_str("expedited membarrier"),
+            Backend::CheckIn => f.write_str("check-ins"),
             Backend::FullFences(refused) => write!(f, "full fences: {refused}"),
         }
     }
@@ -100,6 +108,7 @@ impl fmt::Display for Cost {
             Latency::Nanoseconds => "nanoseconds",
             Latency::Microseconds => "microseconds",
             Latency::Milliseconds => "milliseconds",
+            Latency::Unbounded => "until all threads have checked in",
         };
         let light = match self.light {
             Light::CompilerFence => "no instruction",

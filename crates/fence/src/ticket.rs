@@ -6,7 +6,7 @@
 //! finds the ticket complete need not be the one that made it, and neither need be the one that ran the barrier.
 //!
 //! # Edges
-//! Those of `barriers`. A ticket that passes from one thread to another does so by an edge of the program's.
+//! Those of `barriers` and `quiescent`. A ticket passes from one thread to another by an edge of the program's.
 //!
 //! # Evidence
 //! tests/model_tickets.rs; tests/tickets.rs.
@@ -14,6 +14,7 @@
 use crate::backend;
 use crate::backoff::Backoff;
 use crate::barriers::Barriers;
+use crate::quiescent::Quiescent;
 use crate::reason::Refused;
 use std::time::Duration;
 use uncontended_atomic::Scope;
@@ -33,16 +34,18 @@ static EXPEDITED: Barriers = Barriers::new();
 /// assert!(unlinked.is_complete());
 /// # Ok::<(), uncontended_fence::Refused>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 #[must_use = "a heavy fence that is not awaited orders nothing"]
 pub struct Ticket(Kind);
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Kind {
     /// The maker ran a full fence.
     Complete,
     /// A request to [`EXPEDITED`].
     Expedited(u64),
+    /// A request to these threads.
+    CheckIn(&'static Quiescent, u64),
 }
 
 impl Ticket {
@@ -55,17 +58,23 @@ impl Ticket {
         Ticket(Kind::Expedited(EXPEDITED.request()))
     }
 
-    /// Whether the fence is complete. It only looks: a load and a branch.
+    #[cfg_attr(unc_model, track_caller)]
+    pub(crate) fn checked_in(threads: &'static Quiescent) -> Ticket {
+        Ticket(Kind::CheckIn(threads, threads.request()))
+    }
+
+    /// Whether the fence is complete. It only looks, which takes nanoseconds.
     #[cfg_attr(unc_model, track_caller)]
     pub fn is_complete(&self) -> bool {
         match self.0 {
             Kind::Complete => true,
             Kind::Expedited(number) => EXPEDITED.is_served(number),
+            Kind::CheckIn(threads, number) => threads.is_ripe(number),
         }
     }
 
     /// Whether the fence is complete. With membarrier, this runs one if need be, unless another thread is running one:
-    /// it takes microseconds then, but does not wait for another thread.
+    /// it takes microseconds then, but does not wait for another thread. With check-ins, the calling thread checks in.
     ///
     /// # Errors
     /// The backend worked before and is refused now. The ticket remains incomplete.
@@ -73,6 +82,10 @@ impl Ticket {
     pub fn poll(&self) -> Result<bool, Refused> {
         match self.0 {
             Kind::Complete => Ok(true),
+            Kind::CheckIn(threads, number) => {
+                threads.check_in_here(number);
+                Ok(threads.is_ripe(number))
+            }
             Kind::Expedited(number) => EXPEDITED.serve(number, || backend::barrier(Scope::Private)),
         }
     }
