@@ -5,6 +5,7 @@
 
 use crate::backend::{self, backend};
 use crate::bare;
+use crate::mprotect;
 use crate::quiescent::Quiescent;
 use crate::reason::{Backend, Cost, Reason, Refused};
 use crate::ticket::Ticket;
@@ -44,6 +45,8 @@ enum Way {
     Process,
     /// Membarrier, which works.
     Expedited,
+    /// Changes of protection, which order here.
+    Mprotect,
     CheckIn(&'static Quiescent),
     Full(Refused),
 }
@@ -53,6 +56,10 @@ enum Way {
 pub enum Choice {
     /// Expedited membarrier, or an error.
     Expedited,
+    /// Changes of a page's protection, if they interrupt the other CPUs here. The first call tries it out on every CPU
+    /// that the process may use, which takes some milliseconds. For x86-64 alone, and only worth having where
+    /// membarrier is forbidden: it takes longer, and no manual promises that it orders.
+    Mprotect,
     /// Full fences on both sides: for sides that are equally busy, and for CPUs that must not be interrupted.
     FullFences,
 }
@@ -79,6 +86,7 @@ impl Fences {
     pub fn with(choice: Choice) -> Result<Fences, Refused> {
         match choice {
             Choice::Expedited => backend::decide(Scope::Private).map(|()| Fences(Way::Expedited)),
+            Choice::Mprotect => mprotect::decide().map(|()| Fences(Way::Mprotect)),
             Choice::FullFences => {
                 Ok(Fences(Way::Full(Refused { reason: Reason::Unwanted, errno: 0 })))
             }
@@ -102,7 +110,7 @@ impl Fences {
     pub fn light(self) {
         match self.0 {
             Way::Process if backend::works(Scope::Private) => bare::light(),
-            Way::Expedited => bare::light(),
+            Way::Expedited | Way::Mprotect => bare::light(),
             // SeqCst: keeps the compiler from moving a store before it past a load after it; a check-in does the rest.
             Way::CheckIn(_) => compiler_fence(SeqCst),
             Way::Process | Way::Full(_) => full(),
@@ -124,6 +132,7 @@ impl Fences {
         match self.0 {
             Way::Process if backend::decide(Scope::Private).is_ok() => Ticket::expedited(),
             Way::Expedited => Ticket::expedited(),
+            Way::Mprotect => Ticket::mprotect(),
             Way::CheckIn(threads) => Ticket::checked_in(threads),
             Way::Process | Way::Full(_) => {
                 full();
@@ -137,6 +146,7 @@ impl Fences {
         match self.0 {
             Way::Process => backend(),
             Way::Expedited => Backend::Expedited,
+            Way::Mprotect => Backend::Mprotect,
             Way::CheckIn(_) => Backend::CheckIn,
             Way::Full(refused) => Backend::FullFences(refused),
         }

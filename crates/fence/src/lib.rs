@@ -53,6 +53,7 @@ mod backoff;
 pub mod bare;
 mod barriers;
 mod fences;
+mod mprotect;
 mod quiescent;
 mod reason;
 mod ticket;

@@ -14,13 +14,15 @@
 use crate::backend;
 use crate::backoff::Backoff;
 use crate::barriers::Barriers;
+use crate::mprotect;
 use crate::quiescent::Quiescent;
 use crate::reason::Refused;
 use std::time::Duration;
 use uncontended_atomic::Scope;
 
-/// The membarriers of this process.
+/// The barriers of this process.
 static EXPEDITED: Barriers = Barriers::new();
+static MPROTECT: Barriers = Barriers::new();
 
 /// A heavy fence that was asked for ([`Fences::ticket`](crate::Fences::ticket)).
 ///
@@ -44,6 +46,8 @@ enum Kind {
     Complete,
     /// A request to [`EXPEDITED`].
     Expedited(u64),
+    /// A request to [`MPROTECT`].
+    Mprotect(u64),
     /// A request to these threads.
     CheckIn(&'static Quiescent, u64),
 }
@@ -58,6 +62,10 @@ impl Ticket {
         Ticket(Kind::Expedited(EXPEDITED.request()))
     }
 
+    pub(crate) fn mprotect() -> Ticket {
+        Ticket(Kind::Mprotect(MPROTECT.request()))
+    }
+
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn checked_in(threads: &'static Quiescent) -> Ticket {
         Ticket(Kind::CheckIn(threads, threads.request()))
@@ -69,12 +77,14 @@ impl Ticket {
         match self.0 {
             Kind::Complete => true,
             Kind::Expedited(number) => EXPEDITED.is_served(number),
+            Kind::Mprotect(number) => MPROTECT.is_served(number),
             Kind::CheckIn(threads, number) => threads.is_ripe(number),
         }
     }
 
-    /// Whether the fence is complete. With membarrier, this runs one if need be, unless another thread is running one:
-    /// it takes microseconds then, but does not wait for another thread. With check-ins, the calling thread checks in.
+    /// Whether the fence is complete. Where barriers interrupt, this runs one if need be, unless another thread is
+    /// running one: it takes microseconds then, but does not wait for another thread. With check-ins, the calling
+    /// thread checks in.
     ///
     /// # Errors
     /// The backend worked before and is refused now. The ticket remains incomplete.
@@ -82,6 +92,7 @@ impl Ticket {
     pub fn poll(&self) -> Result<bool, Refused> {
         match self.0 {
             Kind::Complete => Ok(true),
+            Kind::Mprotect(number) => MPROTECT.serve(number, mprotect::barrier),
             Kind::CheckIn(threads, number) => {
                 threads.check_in_here(number);
                 Ok(threads.is_ripe(number))
