@@ -5,6 +5,8 @@
 
 use crate::backend::{self, backend};
 use crate::bare;
+use crate::mprotect;
+use crate::quiescent::Quiescent;
 use crate::reason::{Backend, Cost, Reason, Refused};
 use crate::ticket::Ticket;
 use uncontended_atomic::{Ordering::SeqCst, Scope, compiler_fence, fence};
@@ -43,6 +45,9 @@ enum Way {
     Process,
     /// Membarrier, which works.
     Expedited,
+    /// Changes of protection, which order here.
+    Mprotect,
+    CheckIn(&'static Quiescent),
     Full(Refused),
 }
 
@@ -51,6 +56,10 @@ enum Way {
 pub enum Choice {
     /// Expedited membarrier, or an error.
     Expedited,
+    /// Changes of a page's protection, if they interrupt the other CPUs here. The first call tries it out on every CPU
+    /// that the process may use, which takes some milliseconds. For x86-64 alone, and only worth having where
+    /// membarrier is forbidden: it takes longer, and no manual promises that it orders.
+    Mprotect,
     /// Full fences on both sides: for sides that are equally busy, and for CPUs that must not be interrupted.
     FullFences,
 }
@@ -77,10 +86,22 @@ impl Fences {
     pub fn with(choice: Choice) -> Result<Fences, Refused> {
         match choice {
             Choice::Expedited => backend::decide(Scope::Private).map(|()| Fences(Way::Expedited)),
+            Choice::Mprotect => mprotect::decide().map(|()| Fences(Way::Mprotect)),
             Choice::FullFences => {
                 Ok(Fences(Way::Full(Refused { reason: Reason::Unwanted, errno: 0 })))
             }
         }
+    }
+
+    /// Those of threads that check in: both halves are free of fences and interrupts, and a heavy one lasts until all
+    /// `threads` have checked in.
+    ///
+    /// # Safety
+    /// A thread that runs a light fence of this pair, or of a copy, is registered with `threads` and online then: it
+    /// has a [`Member`](crate::Member), or has forgotten it and not ended, and is not in `offline`. Of other threads,
+    /// the heavy half orders nothing, so what relies on it may use what has been freed.
+    pub unsafe fn by_check_in(threads: &'static Quiescent) -> Fences {
+        Fences(Way::CheckIn(threads))
     }
 
     /// The light half: at most a branch where the heavy half pays for both.
@@ -89,7 +110,9 @@ impl Fences {
     pub fn light(self) {
         match self.0 {
             Way::Process if backend::works(Scope::Private) => bare::light(),
-            Way::Expedited => bare::light(),
+            Way::Expedited | Way::Mprotect => bare::light(),
+            // SeqCst: keeps the compiler from moving a store before it past a load after it; a check-in does the rest.
+            Way::CheckIn(_) => compiler_fence(SeqCst),
             Way::Process | Way::Full(_) => full(),
         }
     }
@@ -106,9 +129,12 @@ impl Fences {
     /// Asks for a heavy fence now, to be complete later.
     #[cfg_attr(unc_model, track_caller)]
     pub fn ticket(self) -> Ticket {
-        match self.backend() {
-            Backend::Expedited => Ticket::expedited(),
-            Backend::FullFences(_) => {
+        match self.0 {
+            Way::Process if backend::decide(Scope::Private).is_ok() => Ticket::expedited(),
+            Way::Expedited => Ticket::expedited(),
+            Way::Mprotect => Ticket::mprotect(),
+            Way::CheckIn(threads) => Ticket::checked_in(threads),
+            Way::Process | Way::Full(_) => {
                 full();
                 Ticket::complete()
             }
@@ -120,6 +146,8 @@ impl Fences {
         match self.0 {
             Way::Process => backend(),
             Way::Expedited => Backend::Expedited,
+            Way::Mprotect => Backend::Mprotect,
+            Way::CheckIn(_) => Backend::CheckIn,
             Way::Full(refused) => Backend::FullFences(refused),
         }
     }

@@ -53,6 +53,8 @@ mod backoff;
 pub mod bare;
 mod barriers;
 mod fences;
+mod mprotect;
+mod quiescent;
 mod reason;
 mod ticket;
 
@@ -61,6 +63,7 @@ pub use backend::backend;
 #[doc(hidden)]
 pub use backend::refuse_barriers;
 pub use fences::{Choice, Fences};
+pub use quiescent::{Member, Quiescent};
 pub use reason::{Backend, Cost, Latency, Light, Reason, Refused};
 pub use ticket::Ticket;
 pub use uncontended_atomic::Scope;

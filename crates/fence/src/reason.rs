@@ -7,6 +7,10 @@ use std::fmt;
 pub enum Backend {
     /// Expedited membarrier: light fences are free.
     Expedited,
+    /// Changes of a page's protection, which interrupt as a membarrier does: light fences are free.
+    Mprotect,
+    /// Check-ins of registered threads: light fences are free, and no thread is interrupted.
+    CheckIn,
     /// Full fences on both sides, for this reason.
     FullFences(Refused),
 }
@@ -31,6 +35,8 @@ pub enum Latency {
     Microseconds,
     /// From one to some tens of milliseconds.
     Milliseconds,
+    /// As long as threads take to check in.
+    Unbounded,
 }
 
 /// What a light fence is to the processor.
@@ -67,17 +73,28 @@ pub enum Reason {
     Portable,
     /// The program asked for full fences ([`Choice::FullFences`](crate::Choice::FullFences)).
     Unwanted,
+    /// Changes of protection need not interrupt other CPUs on this processor.
+    Processor,
+    /// The process may run on one CPU only, so it cannot be tried out.
+    OneCpu,
+    /// Tried out, it did not order.
+    Unordered,
+    /// Tried out, the kernel counted no interrupts on another CPU, or does not show its counts.
+    NotInterrupted,
 }
 
 impl Backend {
     /// What this pair costs.
     pub fn cost(self) -> Cost {
         match self {
-            Backend::Expedited => Cost {
+            Backend::Expedited | Backend::Mprotect => Cost {
                 latency: Latency::Microseconds,
                 light: Light::CompilerFence,
                 interrupts: true,
             },
+            Backend::CheckIn => {
+                Cost { latency: Latency::Unbounded, light: Light::CompilerFence, interrupts: false }
+            }
             Backend::FullFences(_) => {
                 Cost { latency: Latency::Nanoseconds, light: Light::FullFence, interrupts: false }
             }
@@ -89,6 +106,8 @@ impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Backend::Expedited => f.write_str("expedited membarrier"),
+            Backend::Mprotect => f.write_str("changes of a page's protection"),
+            Backend::CheckIn => f.write_str("check-ins"),
             Backend::FullFences(refused) => write!(f, "full fences: {refused}"),
         }
     }
@@ -100,6 +119,7 @@ impl fmt::Display for Cost {
             Latency::Nanoseconds => "nanoseconds",
             Latency::Microseconds => "microseconds",
             Latency::Milliseconds => "milliseconds",
+            Latency::Unbounded => "until all threads have checked in",
         };
         let light = match self.light {
             Light::CompilerFence => "no instruction",
@@ -116,10 +136,20 @@ impl fmt::Display for Refused {
         match self.reason {
             Reason::Unknown => f.write_str("the kernel does not support expedited membarriers"),
             Reason::Forbidden => f.write_str("a seccomp filter forbids membarrier"),
-            Reason::Failed => write!(f, "membarrier fails with error {}", self.errno),
+            Reason::Failed => write!(f, "the system call fails with error {}", self.errno),
             Reason::Interpreted => f.write_str("the interpreter has no membarrier"),
             Reason::Portable => f.write_str("the program is built to run without membarrier"),
             Reason::Unwanted => f.write_str("the program asked for them"),
+            Reason::Processor => f.write_str(
+                "a change of protection need not interrupt this processor; use membarrier",
+            ),
+            Reason::OneCpu => f.write_str(
+                "with one CPU it cannot be tried out; allow another one, or use membarrier",
+            ),
+            Reason::Unordered => f.write_str("tried out, it does not order; use membarrier"),
+            Reason::NotInterrupted => f.write_str(
+                "the kernel counts no interrupt for it in /proc/interrupts; use membarrier",
+            ),
         }
     }
 }

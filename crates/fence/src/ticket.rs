@@ -6,7 +6,7 @@
 //! finds the ticket complete need not be the one that made it, and neither need be the one that ran the barrier.
 //!
 //! # Edges
-//! Those of `barriers`. A ticket that passes from one thread to another does so by an edge of the program's.
+//! Those of `barriers` and `quiescent`. A ticket passes from one thread to another by an edge of the program's.
 //!
 //! # Evidence
 //! tests/model_tickets.rs; tests/tickets.rs.
@@ -14,12 +14,15 @@
 use crate::backend;
 use crate::backoff::Backoff;
 use crate::barriers::Barriers;
+use crate::mprotect;
+use crate::quiescent::Quiescent;
 use crate::reason::Refused;
 use std::time::Duration;
 use uncontended_atomic::Scope;
 
-/// The membarriers of this process.
+/// The barriers of this process.
 static EXPEDITED: Barriers = Barriers::new();
+static MPROTECT: Barriers = Barriers::new();
 
 /// A heavy fence that was asked for ([`Fences::ticket`](crate::Fences::ticket)).
 ///
@@ -33,16 +36,20 @@ static EXPEDITED: Barriers = Barriers::new();
 /// assert!(unlinked.is_complete());
 /// # Ok::<(), uncontended_fence::Refused>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 #[must_use = "a heavy fence that is not awaited orders nothing"]
 pub struct Ticket(Kind);
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Kind {
     /// The maker ran a full fence.
     Complete,
     /// A request to [`EXPEDITED`].
     Expedited(u64),
+    /// A request to [`MPROTECT`].
+    Mprotect(u64),
+    /// A request to these threads.
+    CheckIn(&'static Quiescent, u64),
 }
 
 impl Ticket {
@@ -55,17 +62,29 @@ impl Ticket {
         Ticket(Kind::Expedited(EXPEDITED.request()))
     }
 
-    /// Whether the fence is complete. It only looks: a load and a branch.
+    pub(crate) fn mprotect() -> Ticket {
+        Ticket(Kind::Mprotect(MPROTECT.request()))
+    }
+
+    #[cfg_attr(unc_model, track_caller)]
+    pub(crate) fn checked_in(threads: &'static Quiescent) -> Ticket {
+        Ticket(Kind::CheckIn(threads, threads.request()))
+    }
+
+    /// Whether the fence is complete. It only looks, which takes nanoseconds.
     #[cfg_attr(unc_model, track_caller)]
     pub fn is_complete(&self) -> bool {
         match self.0 {
             Kind::Complete => true,
             Kind::Expedited(number) => EXPEDITED.is_served(number),
+            Kind::Mprotect(number) => MPROTECT.is_served(number),
+            Kind::CheckIn(threads, number) => threads.is_ripe(number),
         }
     }
 
-    /// Whether the fence is complete. With membarrier, this runs one if need be, unless another thread is running one:
-    /// it takes microseconds then, but does not wait for another thread.
+    /// Whether the fence is complete. Where barriers interrupt, this runs one if need be, unless another thread is
+    /// running one: it takes microseconds then, but does not wait for another thread. With check-ins, the calling
+    /// thread checks in.
     ///
     /// # Errors
     /// The backend worked before and is refused now. The ticket remains incomplete.
@@ -73,6 +92,11 @@ impl Ticket {
     pub fn poll(&self) -> Result<bool, Refused> {
         match self.0 {
             Kind::Complete => Ok(true),
+            Kind::Mprotect(number) => MPROTECT.serve(number, mprotect::barrier),
+            Kind::CheckIn(threads, number) => {
+                threads.check_in_here(number);
+                Ok(threads.is_ripe(number))
+            }
             Kind::Expedited(number) => EXPEDITED.serve(number, || backend::barrier(Scope::Private)),
         }
     }

@@ -4,8 +4,8 @@
 #![cfg(all(target_os = "linux", not(any(miri, unc_model, unc_portable))))]
 
 use std::process::Command;
-use uncontended_fence::{Backend, Reason, Scope, backend, bare, heavy, light};
-use uncontended_sys::{filter, membarrier};
+use uncontended_fence::{Backend, Choice, Fences, Reason, Scope, backend, bare, heavy, light};
+use uncontended_sys::{affinity, filter, membarrier};
 use uncontended_testkit::skip;
 
 const CASE: &str = "UNC_FENCE_CASE";
@@ -76,5 +76,41 @@ fn forbidden_after_it_worked() {
     if forbid() {
         assert_eq!(heavy().unwrap_err().reason, Reason::Forbidden);
         assert_eq!(backend(), Backend::Expedited, "the decision stays: light fences rely on it");
+    }
+}
+
+/// Only what a program cannot try out, or what its processor does not do, is refused without a trial.
+#[test]
+fn changes_of_protection_are_refused_on_one_cpu() {
+    if !is_child("changes_of_protection_are_refused_on_one_cpu") {
+        return in_a_process_of_its_own("changes_of_protection_are_refused_on_one_cpu");
+    }
+    affinity::pin(affinity::allowed().unwrap()[0]).unwrap();
+    let refused = Fences::with(Choice::Mprotect).unwrap_err();
+    let is_x86 = cfg!(target_arch = "x86_64");
+    let here = if is_x86 { [Reason::OneCpu, Reason::Processor] } else { [Reason::Processor; 2] };
+    assert!(here.contains(&refused.reason), "{refused}");
+    assert!(refused.to_string().ends_with("use membarrier"), "{refused}");
+    assert_eq!(Fences::with(Choice::Mprotect).unwrap_err(), refused, "decided once");
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn changes_of_protection_that_a_filter_forbids_are_refused() {
+    if !is_child("changes_of_protection_that_a_filter_forbids_are_refused") {
+        return in_a_process_of_its_own("changes_of_protection_that_a_filter_forbids_are_refused");
+    }
+    let before = Fences::with(Choice::Mprotect);
+    if filter::forbid(libc::SYS_mprotect, 1).is_err() {
+        return skip!("changes of protection", "filters are not available");
+    }
+    match before {
+        Ok(fences) => {
+            // A thread's stack needs a change of protection as well, so none can be started now.
+            let refused = fences.heavy().unwrap_err();
+            assert_eq!((refused.reason, refused.errno), (Reason::Failed, 1), "{refused}");
+            assert!(!fences.ticket().is_complete());
+        }
+        Err(refused) => skip!("changes of protection", "{refused}"),
     }
 }

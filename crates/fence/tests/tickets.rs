@@ -20,6 +20,7 @@ fn every_way_to_a_ticket_completes_it() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Miri has no membarrier")]
 fn looking_runs_no_barrier_and_a_later_one_serves_all_before_it() {
     let fences = match Fences::with(Choice::Expedited) {
         Ok(fences) => fences,

@@ -121,15 +121,13 @@ pub extern "C" fn unc_deadline_after(ns: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn unc_backend() -> *const c_char {
     let words = match backend() {
-        Backend::Expedited => c"expedited membarrier",
         Backend::FullFences(refused) => match refused.reason {
             Reason::Unknown => c"bounded sleeps: the kernel does not support expedited membarriers",
             Reason::Forbidden => c"bounded sleeps: a seccomp filter forbids membarrier",
             Reason::Portable => c"full fences: the program is built to run without membarrier",
-            Reason::Failed | Reason::Interpreted | Reason::Unwanted => {
-                c"bounded sleeps: membarrier fails"
-            }
+            _ => c"bounded sleeps: membarrier fails",
         },
+        _ => c"expedited membarrier",
     };
     words.as_ptr()
 }
