@@ -553,7 +553,7 @@ fn published_passes_over_a_waiter_that_gave_up() {
 
 /// One waits until the other has changed what the lock guards.
 fn a_condition<L: RawLock + 'static>() {
-    let shared = Arc::new((Mutex::<u32, L>::new(0), Condvar::new()));
+    let shared = Arc::new((Mutex::with(L::default(), 0), Condvar::new()));
     let theirs = Arc::clone(&shared);
     let waiter = spawn(move || {
         let (number, changed) = &*theirs;
@@ -576,7 +576,7 @@ fn a_change_wakes_the_thread_that_waits_for_it() {
 #[test]
 fn a_holder_sees_what_the_last_one_did_elsewhere() {
     fn scenario() {
-        let shared = Arc::new((Mutex::<(), Ticket>::new(()), AtomicU32::new(0)));
+        let shared = Arc::new((Mutex::with(Ticket::<Hint>::default(), ()), AtomicU32::new(0)));
         let theirs = Arc::clone(&shared);
         let other = spawn(move || {
             let _guard = theirs.0.lock();
