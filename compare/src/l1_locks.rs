@@ -72,7 +72,7 @@ impl Lock for Combining<u64> {
 
 impl<L: RawLock> Lock for Mutex<u64, L> {
     fn new() -> Self {
-        Mutex::new(0)
+        Mutex::with(L::default(), 0)
     }
     #[inline(always)]
     fn with<R: Send>(&self, f: impl FnOnce(&mut u64) -> R + Send) -> R {

@@ -72,7 +72,7 @@ fn add(value: &mut Value, timed: bool) -> u64 {
 
 impl<L: RawRwLock> Lock for RwLock<Value, L> {
     fn new() -> Self {
-        RwLock::new([0; 8])
+        RwLock::with(L::default(), [0; 8])
     }
     #[inline(always)]
     fn sum(&self) -> u64 {

@@ -2,6 +2,7 @@
 
 use crate::{Deadline, Guard, RawLock, TimedOut};
 use std::fmt;
+use std::time::Duration;
 use uncontended_wait::WaitError;
 use uncontended_wait::many::EventCount32;
 
@@ -11,7 +12,7 @@ use uncontended_wait::many::EventCount32;
 ///
 /// ```
 /// use uncontended_locks::{Condvar, Mutex, Ttas, HintThenYield};
-/// let (queue, changed) = (Mutex::<_, Ttas<HintThenYield>>::new(vec![]), Condvar::new());
+/// let (queue, changed) = (Mutex::with(Ttas::<HintThenYield>::new(), vec![]), Condvar::new());
 /// std::thread::scope(|threads| {
 ///     threads.spawn(|| {
 ///         let mut queue = queue.lock();
@@ -56,10 +57,23 @@ impl Condvar {
     ) -> Result<(), TimedOut> {
         // Read under the lock: a notification after a change that this thread did not see comes later.
         let seen = self.0.value();
-        match guard.unlocked(|| self.0.wait_deadline(seen, deadline)) {
+        match Guard::unlocked(guard, || self.0.wait_deadline(seen, deadline)) {
             Err(WaitError::TimedOut) => Err(TimedOut),
             Ok(_) | Err(WaitError::Closed) => Ok(()),
         }
+    }
+
+    /// Like [`wait`](Condvar::wait), but gives up after that time, never earlier.
+    ///
+    /// # Errors
+    /// The time passed.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn wait_for<T: ?Sized, L: RawLock>(
+        &self,
+        guard: &mut Guard<'_, T, L>,
+        time: Duration,
+    ) -> Result<(), TimedOut> {
+        self.wait_deadline(guard, Deadline::after(time))
     }
 
     /// Waits for as long as `condition` holds.
@@ -72,6 +86,26 @@ impl Condvar {
         while condition(guard) {
             self.wait(guard);
         }
+    }
+
+    /// Waits for as long as `condition` holds, or until that time has passed.
+    ///
+    /// # Errors
+    /// The time passed, and the condition held still.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn wait_while_for<T: ?Sized, L: RawLock>(
+        &self,
+        guard: &mut Guard<'_, T, L>,
+        mut condition: impl FnMut(&mut T) -> bool,
+        time: Duration,
+    ) -> Result<(), TimedOut> {
+        let deadline = Deadline::after(time);
+        while condition(guard) {
+            if self.wait_deadline(guard, deadline).is_err() {
+                return if condition(guard) { Err(TimedOut) } else { Ok(()) };
+            }
+        }
+        Ok(())
     }
 
     /// Wakes one waiter, if there is any. Call it after the change, with the lock or after it was given back.

@@ -58,6 +58,7 @@ mod each_readers;
 mod futex;
 #[cfg(all(feature = "lock_api", not(unc_model)))]
 mod lock_api;
+mod mapped;
 mod mcs;
 mod mutex;
 mod pause;
@@ -84,6 +85,7 @@ pub use condvar::Condvar;
 pub use each::{Order, Visit, Waits, each};
 pub use each_readers::{VisitReaders, each_readers};
 pub use futex::Futex;
+pub use mapped::{MappedGuard, MappedReadGuard, MappedWriteGuard};
 pub use mcs::Mcs;
 pub use mutex::{Guard, Mutex};
 pub use pause::{Backoff, Hint, HintThenYield, Pause, Yield};
@@ -99,7 +101,7 @@ pub use ttas::Ttas;
 pub use turn::{Park, Spin, SpinThenPark, SpinThenYield, Turn};
 pub use uncontended_wait::{Deadline, TimedOut};
 pub use word_queue::WordQueue;
-pub use words::Words;
+pub use words::{Words, are_whole};
 
 /// A lock without data.
 ///

@@ -4,20 +4,27 @@
 //! I1: a guard is made by the thread that has just taken the lock, and gives it back when it is dropped: so while there
 //!     is a guard, no other thread has one.
 
-use crate::{Deadline, Futex, RawLock, Timed, TimedOut};
+use crate::{Deadline, Futex, MappedGuard, RawLock, Timed, TimedOut};
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem;
 use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::time::{Duration, Instant};
 use uncontended_atomic::UnsafeCell;
 
 /// A value that one thread at a time has access to; `L` says how the others wait.
 ///
+/// [`new`](Mutex::new) takes the default lock, [`with`](Mutex::with) any; both are `const`.
+///
 /// ```
-/// use uncontended_locks::{Mutex, Ticket};
-/// let queue: Mutex<Vec<u32>, Ticket> = Mutex::new(vec![]);
-/// queue.lock().push(7);
-/// assert_eq!(queue.try_lock().unwrap().len(), 1);
-/// assert_eq!(queue.into_inner(), [7]);
+/// use uncontended_locks::{Mcs, Mutex, SpinThenPark};
+/// static QUEUE: Mutex<Vec<u32>> = Mutex::new(vec![]);
+/// QUEUE.lock().push(7);
+/// assert_eq!(QUEUE.try_lock().unwrap().len(), 1);
+///
+/// let in_order = Mutex::with(Mcs::<SpinThenPark>::new(), vec![7]);
+/// assert_eq!(in_order.into_inner(), [7]);
 /// ```
 pub struct Mutex<T: ?Sized, L = Futex> {
     raw: L,
@@ -26,6 +33,20 @@ pub struct Mutex<T: ?Sized, L = Futex> {
 
 // SAFETY: one thread at a time reaches the value (I1), which is sent from one to the next.
 unsafe impl<T: ?Sized + Send, L: Sync> Sync for Mutex<T, L> {}
+
+impl<T> Mutex<T> {
+    /// A value behind the default lock; `const`.
+    #[cfg(not(unc_model))]
+    pub const fn new(value: T) -> Mutex<T> {
+        Mutex::with(Futex::new(), value)
+    }
+
+    /// A value behind the default lock.
+    #[cfg(unc_model)]
+    pub fn new(value: T) -> Mutex<T> {
+        Mutex::with(Futex::default(), value)
+    }
+}
 
 impl<T, L> Mutex<T, L> {
     /// A value behind a given lock; `const`.
@@ -43,13 +64,6 @@ impl<T, L> Mutex<T, L> {
     /// The value.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
-    }
-}
-
-impl<T, L: RawLock> Mutex<T, L> {
-    /// A value behind a new lock.
-    pub fn new(value: T) -> Mutex<T, L> {
-        Mutex::with(L::default(), value)
     }
 }
 
@@ -85,6 +99,24 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
         Ok(unsafe { self.guard() })
     }
 
+    /// Takes the lock if it is free within that time, measured from now.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn try_lock_for(&self, time: Duration) -> Option<Guard<'_, T, L>>
+    where
+        L: Timed,
+    {
+        self.lock_deadline(Deadline::after(time)).ok()
+    }
+
+    /// Takes the lock if it is free before that instant.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn try_lock_until(&self, end: Instant) -> Option<Guard<'_, T, L>>
+    where
+        L: Timed,
+    {
+        self.lock_deadline(end.into()).ok()
+    }
+
     /// The value, which no other thread can reach.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
@@ -104,12 +136,12 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
 
 impl<T: Default, L: RawLock> Default for Mutex<T, L> {
     fn default() -> Mutex<T, L> {
-        Mutex::new(T::default())
+        Mutex::with(L::default(), T::default())
     }
 }
 
-impl<T, L: RawLock> From<T> for Mutex<T, L> {
-    fn from(value: T) -> Mutex<T, L> {
+impl<T> From<T> for Mutex<T> {
+    fn from(value: T) -> Mutex<T> {
         Mutex::new(value)
     }
 }
@@ -126,7 +158,7 @@ impl<T: ?Sized + fmt::Debug, L: RawLock> fmt::Debug for Mutex<T, L> {
 /// Access to the value until it is dropped.
 #[must_use = "the lock is given back at once"]
 pub struct Guard<'m, T: ?Sized, L: RawLock = Futex> {
-    pub(crate) mutex: &'m Mutex<T, L>,
+    mutex: &'m Mutex<T, L>,
     _value: PhantomData<&'m mut T>,
 }
 
@@ -134,8 +166,30 @@ pub struct Guard<'m, T: ?Sized, L: RawLock = Futex> {
 unsafe impl<T: ?Sized + Sync, L: RawLock> Sync for Guard<'_, T, L> {}
 
 impl<'m, T: ?Sized, L: RawLock> Guard<'m, T, L> {
-    /// Gives the lock back while `f` runs, and takes it again, also if `f` panics.
-    pub(crate) fn unlocked<R>(&mut self, f: impl FnOnce() -> R) -> R {
+    /// A guard of a part of the value. An associated function, since the value may have a method of this name.
+    ///
+    /// ```
+    /// use uncontended_locks::{Guard, Mutex};
+    /// let pair = Mutex::new((1, "one"));
+    /// let mut number = Guard::map(pair.lock(), |pair| &mut pair.0);
+    /// *number += 1;
+    /// assert!(pair.is_locked());
+    /// drop(number);
+    /// assert_eq!(pair.into_inner(), (2, "one"));
+    /// ```
+    pub fn map<U: ?Sized>(
+        mut guard: Self,
+        part: impl FnOnce(&mut T) -> &mut U,
+    ) -> MappedGuard<'m, U, L> {
+        let part = NonNull::from(part(&mut *guard));
+        let raw = &guard.mutex.raw;
+        mem::forget(guard);
+        // SAFETY: the guard held the lock (I1), and was forgotten; the part was borrowed from its value.
+        unsafe { MappedGuard::new(raw, part) }
+    }
+
+    /// Gives the lock back while `f` runs, and takes it again, also if `f` panics. Others may have changed the value.
+    pub fn unlocked<R>(guard: &mut Self, f: impl FnOnce() -> R) -> R {
         struct Again<'m, L: RawLock>(&'m L);
         impl<L: RawLock> Drop for Again<'_, L> {
             fn drop(&mut self) {
@@ -143,8 +197,8 @@ impl<'m, T: ?Sized, L: RawLock> Guard<'m, T, L> {
             }
         }
         // SAFETY: this guard holds the lock (I1), and takes it again before it can be used.
-        unsafe { self.mutex.raw.unlock() };
-        let _again = Again(&self.mutex.raw);
+        unsafe { guard.mutex.raw.unlock() };
+        let _again = Again(&guard.mutex.raw);
         f()
     }
 }
@@ -179,6 +233,12 @@ impl<T: ?Sized, L: RawLock> Drop for Guard<'_, T, L> {
 }
 
 impl<T: ?Sized + fmt::Debug, L: RawLock> fmt::Debug for Guard<'_, T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display, L: RawLock> fmt::Display for Guard<'_, T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }

@@ -5,20 +5,23 @@
 //!     it is dropped: so while there is a guard for writing, there is no other guard.
 //! I2: a guard for reading stays with its thread: no type that holds one can be sent.
 
-use crate::{PhaseFair, RawRwLock};
+use crate::{MappedReadGuard, MappedWriteGuard, PhaseFair, RawRwLock};
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem;
 use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 use uncontended_atomic::UnsafeCell;
 
 /// A value that many threads read at once, and one at a time changes; `L` says which are next, and how the others wait.
+/// [`new`](RwLock::new) takes the default lock, [`with`](RwLock::with) any; both are `const`.
 ///
 /// A thread that reads must not read again before it has given the first guard back: where a writer waits between the
 /// two, both wait forever. Nothing is poisoned: a panic gives the lock back.
 ///
 /// ```
 /// use uncontended_locks::RwLock;
-/// let names: RwLock<Vec<&str>> = RwLock::new(vec!["one"]);
+/// let names = RwLock::new(vec!["one"]);
 /// names.write().push("two");
 /// {
 ///     let names = names.read();
@@ -31,7 +34,7 @@ use uncontended_atomic::UnsafeCell;
 /// A guard for reading cannot be sent to another thread:
 ///
 /// ```compile_fail
-/// let lock = uncontended_locks::RwLock::<u32>::new(1);
+/// let lock = uncontended_locks::RwLock::new(1);
 /// let guard = lock.read();
 /// std::thread::scope(|threads| threads.spawn(move || drop(guard)).join().unwrap());
 /// ```
@@ -42,6 +45,20 @@ pub struct RwLock<T: ?Sized, L = PhaseFair> {
 
 // SAFETY: readers share the value, and a writer has it alone, and may send it to the next (I1).
 unsafe impl<T: ?Sized + Send + Sync, L: Sync> Sync for RwLock<T, L> {}
+
+impl<T> RwLock<T> {
+    /// A value behind the default lock; `const`.
+    #[cfg(not(unc_model))]
+    pub const fn new(value: T) -> RwLock<T> {
+        RwLock::with(PhaseFair::new(), value)
+    }
+
+    /// A value behind the default lock.
+    #[cfg(unc_model)]
+    pub fn new(value: T) -> RwLock<T> {
+        RwLock::with(PhaseFair::default(), value)
+    }
+}
 
 impl<T, L> RwLock<T, L> {
     /// A value behind a given lock; `const`.
@@ -59,13 +76,6 @@ impl<T, L> RwLock<T, L> {
     /// The value.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
-    }
-}
-
-impl<T, L: RawRwLock> RwLock<T, L> {
-    /// A value behind a new lock.
-    pub fn new(value: T) -> RwLock<T, L> {
-        RwLock::with(L::default(), value)
     }
 }
 
@@ -129,12 +139,12 @@ impl<T: ?Sized, L: RawRwLock> RwLock<T, L> {
 
 impl<T: Default, L: RawRwLock> Default for RwLock<T, L> {
     fn default() -> RwLock<T, L> {
-        RwLock::new(T::default())
+        RwLock::with(L::default(), T::default())
     }
 }
 
-impl<T, L: RawRwLock> From<T> for RwLock<T, L> {
-    fn from(value: T) -> RwLock<T, L> {
+impl<T> From<T> for RwLock<T> {
+    fn from(value: T) -> RwLock<T> {
         RwLock::new(value)
     }
 }
@@ -170,7 +180,21 @@ pub struct WriteGuard<'l, T: ?Sized, L: RawRwLock = PhaseFair> {
 unsafe impl<T: ?Sized + Sync, L: RawRwLock> Sync for WriteGuard<'_, T, L> {}
 
 macro_rules! reads {
-    ($guard:ident, $unlock:ident) => {
+    ($guard:ident, $unlock:ident, $mapped:ident $(, $mut:tt)?) => {
+        impl<'l, T: ?Sized, L: RawRwLock> $guard<'l, T, L> {
+            /// A guard of a part of the value. An associated function, since the value may have a method of this name.
+            pub fn map<U: ?Sized>(
+                $($mut)? guard: Self,
+                part: impl FnOnce(&$($mut)? T) -> &$($mut)? U,
+            ) -> $mapped<'l, U, L> {
+                let part = NonNull::from(part(&$($mut)? *guard));
+                let raw = &guard.lock.raw;
+                mem::forget(guard);
+                // SAFETY: the guard held the lock (I1), and was forgotten; the part was borrowed from its value.
+                unsafe { $mapped::new(raw, part) }
+            }
+        }
+
         impl<T: ?Sized, L: RawRwLock> Deref for $guard<'_, T, L> {
             type Target = T;
 
@@ -196,11 +220,17 @@ macro_rules! reads {
                 (**self).fmt(f)
             }
         }
+
+        impl<T: ?Sized + fmt::Display, L: RawRwLock> fmt::Display for $guard<'_, T, L> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
     };
 }
 
-reads!(ReadGuard, unlock_read);
-reads!(WriteGuard, unlock_write);
+reads!(ReadGuard, unlock_read, MappedReadGuard);
+reads!(WriteGuard, unlock_write, MappedWriteGuard, mut);
 
 impl<T: ?Sized, L: RawRwLock> DerefMut for WriteGuard<'_, T, L> {
     #[inline]

@@ -39,7 +39,7 @@ use uncontended_atomic::{AtomicU64, fence};
 ///
 /// ```
 /// use uncontended_locks::SeqLock;
-/// static POSITION: SeqLock<[f64; 2]> = SeqLock::with(uncontended_locks::Futex::new(), [0.0, 0.0]);
+/// static POSITION: SeqLock<[f64; 2]> = SeqLock::new([0.0, 0.0]);
 /// std::thread::scope(|threads| {
 ///     threads.spawn(|| (1..=1000).for_each(|step| POSITION.write([f64::from(step); 2])));
 ///     let [x, y] = POSITION.read();
@@ -52,6 +52,20 @@ pub struct SeqLock<T, L = Futex> {
     sequence: AtomicU64,
     writers: Mutex<(), L>,
     cells: Cells<T>,
+}
+
+impl<T: Words> SeqLock<T> {
+    /// A value, with the default lock for its writers; `const`.
+    #[cfg(not(unc_model))]
+    pub const fn new(value: T) -> SeqLock<T> {
+        SeqLock::with(Futex::new(), value)
+    }
+
+    /// A value, with the default lock for its writers.
+    #[cfg(unc_model)]
+    pub fn new(value: T) -> SeqLock<T> {
+        SeqLock::with(Futex::default(), value)
+    }
 }
 
 impl<T: Words, L> SeqLock<T, L> {
@@ -77,11 +91,6 @@ impl<T: Words, L> SeqLock<T, L> {
 }
 
 impl<T: Words, L: RawLock> SeqLock<T, L> {
-    /// A value, with a new lock for its writers.
-    pub fn new(value: T) -> SeqLock<T, L> {
-        SeqLock::with(L::default(), value)
-    }
-
     /// A copy of the value. If a writer comes between, it copies again; from the sixteenth time on it yields the CPU
     /// now and then. It may take forever if writers come too often: see [`read_within`](SeqLock::read_within).
     #[inline]
@@ -171,12 +180,12 @@ impl<T: Words, L: RawLock> SeqLock<T, L> {
 
 impl<T: Words + Default, L: RawLock> Default for SeqLock<T, L> {
     fn default() -> SeqLock<T, L> {
-        SeqLock::new(T::default())
+        SeqLock::with(L::default(), T::default())
     }
 }
 
-impl<T: Words, L: RawLock> From<T> for SeqLock<T, L> {
-    fn from(value: T) -> SeqLock<T, L> {
+impl<T: Words> From<T> for SeqLock<T> {
+    fn from(value: T) -> SeqLock<T> {
         SeqLock::new(value)
     }
 }

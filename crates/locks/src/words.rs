@@ -10,7 +10,8 @@
 //! this size alone.
 //!
 //! # Invariants
-//! I1: a [`Words`] has no byte that is not initialised, and no pointer: its bytes are integers, and all of it.
+//! I1: a [`Words`] that is whole has no byte that is not initialised, and no pointer: its bytes are integers, and all
+//!     of it. Cells are made of no other.
 //! I2: the value has `WORDS` words and `BYTES` bytes behind them, from an address that is aligned for a word. While it
 //!     is shared, it is accessed by atomics alone.
 
@@ -21,25 +22,28 @@ use std::mem::MaybeUninit;
 use uncontended_atomic::UnsafeCell;
 use uncontended_atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 
-/// A value that may be copied as integers.
+/// A value that may be copied as integers: numbers, `bool`, `char`; arrays and tuples of those; and structs that
+/// [`words!`](crate::words) declares. A tuple or a struct with padding does not compile where it is put into a
+/// [`SeqLock`](crate::SeqLock).
 ///
 /// ```
-/// use uncontended_locks::Words;
-/// #[derive(Clone, Copy)]
-/// #[repr(C)]
-/// struct Sample {
-///     at_ns: u64,
-///     value: f64,
-/// }
-/// const _: () = assert!(size_of::<Sample>() == size_of::<u64>() + size_of::<f64>());
-/// // SAFETY: as large as its fields together, so without padding, and without pointers.
-/// unsafe impl Words for Sample {}
+/// use uncontended_locks::SeqLock;
+/// let quote = SeqLock::new((17_u64, [99.5_f64, 100.5]));
+/// quote.update(|(number, _)| *number += 1);
+/// assert_eq!(quote.read(), (18, [99.5, 100.5]));
+/// ```
+///
+/// ```compile_fail
+/// let padded = uncontended_locks::SeqLock::new((1_u8, 2_u64)); // seven bytes between
 /// ```
 ///
 /// # Safety
-/// Every byte of every value is initialised: no padding between or behind its fields, in none of its variants. It has
-/// no pointers and no references, which are more than their address.
-pub unsafe trait Words: Copy {}
+/// If [`IS_WHOLE`](Words::IS_WHOLE), every byte of every value is initialised: no padding between or behind its fields,
+/// in none of its variants. It has no pointers and no references, which are more than their address.
+pub unsafe trait Words: Copy {
+    /// Whether it has no padding. What has is not copied: see [`SeqLock::with`](crate::SeqLock::with).
+    const IS_WHOLE: bool = true;
+}
 
 macro_rules! plain {
     ($($plain:ty)*) => {
@@ -53,7 +57,100 @@ macro_rules! plain {
 plain!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 bool char);
 
 // SAFETY: an array has no padding that its elements do not have (I1).
-unsafe impl<T: Words, const N: usize> Words for [T; N] {}
+unsafe impl<T: Words, const N: usize> Words for [T; N] {
+    const IS_WHOLE: bool = T::IS_WHOLE;
+}
+
+macro_rules! tuples {
+    ($($part:ident)*) => {
+        // SAFETY: parts without padding and pointers, and if they fill the whole, none between them (I1).
+        unsafe impl<$($part: Words),*> Words for ($($part,)*) {
+            const IS_WHOLE: bool = are_whole(&[$((size_of::<$part>(), $part::IS_WHOLE)),*], size_of::<Self>());
+        }
+    };
+}
+
+tuples!();
+tuples!(A);
+tuples!(A B);
+tuples!(A B C);
+tuples!(A B C D);
+tuples!(A B C D E);
+tuples!(A B C D E F);
+tuples!(A B C D E F G);
+tuples!(A B C D E F G H);
+
+/// Whether parts of these sizes have no padding, and leave none in a whole of this size.
+#[doc(hidden)]
+pub const fn are_whole(mut parts: &[(usize, bool)], whole: usize) -> bool {
+    let mut sum = 0;
+    while let [(size, is_whole), rest @ ..] = parts {
+        if !*is_whole {
+            return false;
+        }
+        sum += *size;
+        parts = rest;
+    }
+    sum == whole
+}
+
+/// Declares a struct that may be copied as integers, which is [`Words`]. Each field is; padding is an error of the
+/// compiler. The struct derives `Clone` and `Copy`.
+///
+/// ```
+/// uncontended_locks::words! {
+///     /// When, and what.
+///     #[derive(Debug, PartialEq)]
+///     pub struct Sample {
+///         pub at_ns: u64,
+///         value: f64,
+///     }
+/// }
+/// let last = uncontended_locks::SeqLock::new(Sample { at_ns: 0, value: 0.0 });
+/// last.write(Sample { at_ns: 5, value: 1.5 });
+/// assert_eq!(last.read(), Sample { at_ns: 5, value: 1.5 });
+/// ```
+///
+/// ```compile_fail
+/// uncontended_locks::words! { struct Padded { short: u32, long: u64 } } // four bytes between
+/// ```
+///
+/// ```compile_fail
+/// uncontended_locks::words! { struct Borrows { text: &'static str } } // a pointer
+/// ```
+#[macro_export]
+macro_rules! words {
+    ($(#[$about:meta])* $vis:vis struct $name:ident {
+        $($(#[$about_field:meta])* $field_vis:vis $field:ident: $of:ty),* $(,)?
+    }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy)]
+        $vis struct $name {
+            $($(#[$about_field])* $field_vis $field: $of),*
+        }
+
+        // SAFETY: its fields (`fields` below) are `Words`; where they fill it, there is no padding (I1).
+        unsafe impl $crate::Words for $name {
+            const IS_WHOLE: bool = $crate::are_whole(
+                &[$((::core::mem::size_of::<$of>(), <$of as $crate::Words>::IS_WHOLE)),*],
+                ::core::mem::size_of::<$name>(),
+            );
+        }
+
+        const _: () = {
+            assert!(
+                <$name as $crate::Words>::IS_WHOLE,
+                "there is padding between the fields, or behind them: put the largest first, and fill the end"
+            );
+            /// An attribute could have changed them.
+            #[allow(dead_code)]
+            fn fields(value: $name) -> ($($of,)*) {
+                let $name { $($field),* } = value;
+                ($($field,)*)
+            }
+        };
+    };
+}
 
 const WORD: usize = size_of::<usize>();
 
@@ -75,10 +172,6 @@ unsafe impl<T: Words + Send> Sync for Cells<T> {}
 
 #[cfg(not(unc_model))]
 impl<T> Cells<T> {
-    pub(crate) const fn new(value: T) -> Cells<T> {
-        Cells(UnsafeCell::new(value))
-    }
-
     pub(crate) fn into_inner(self) -> T {
         self.0.into_inner()
     }
@@ -86,6 +179,11 @@ impl<T> Cells<T> {
 
 #[cfg(not(unc_model))]
 impl<T: Words> Cells<T> {
+    pub(crate) const fn new(value: T) -> Cells<T> {
+        let () = Self::ARE_WHOLE;
+        Cells(UnsafeCell::new(value))
+    }
+
     #[inline]
     fn word(&self, at: usize) -> &AtomicUsize {
         debug_assert!(at < Self::WORDS, "I2");
@@ -109,6 +207,7 @@ impl<T: Words> Cells<T> {
 #[cfg(unc_model)]
 impl<T: Words> Cells<T> {
     pub(crate) fn new(value: T) -> Cells<T> {
+        let () = Self::ARE_WHOLE;
         let words = (0..Self::WORDS).map(|_| AtomicUsize::new(0)).collect();
         let bytes = (0..Self::BYTES).map(|_| AtomicU8::new(0)).collect();
         let cells = Cells { words, bytes, value: PhantomData };
@@ -133,6 +232,11 @@ impl<T: Words> Cells<T> {
 impl<T: Words> Cells<T> {
     const WORDS: usize = size_of::<T>() / WORD;
     const BYTES: usize = size_of::<T>() % WORD;
+    /// I1
+    const ARE_WHOLE: () = assert!(
+        T::IS_WHOLE,
+        "the value has padding: put the largest parts first, and fill the end"
+    );
 
     /// A copy, which is a value if no thread stored meanwhile.
     #[inline]
@@ -206,5 +310,18 @@ mod tests {
         passes(*b"nine byte", *b"and other");
         passes([[1_u16; 3]; 3], [[1, 2, 3], [4, 5, 6], [7, 8, 9]]);
         passes([1_u32; 33], std::array::from_fn(|at| at as u32));
+        passes((), ());
+        passes((7_u64, [1_u16; 4], -1.5_f64), (8, [2; 4], 0.5));
+        passes([(1_u32, 'a', true, [0_u8; 3]); 5], [(2, 'b', false, [1; 3]); 5]);
+    }
+
+    #[test]
+    fn what_has_padding_is_not_whole() {
+        fn is_whole<T: Words>() -> bool {
+            T::IS_WHOLE
+        }
+        assert!(is_whole::<(u64, u32, u32)>() && is_whole::<[(u8, bool); 3]>() && is_whole::<()>());
+        assert!(!is_whole::<(u8, u64)>() && !is_whole::<[(u16, u8); 3]>());
+        assert!(!is_whole::<((u8, u64), u64)>(), "within a part");
     }
 }

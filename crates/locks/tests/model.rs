@@ -344,28 +344,31 @@ fn preemption_aware_can_be_tried() {
     holds(a_try::<PreemptionAware>);
 }
 
+/// Takes a lock that is free again and again, and adds one each time.
+fn barges<const MOST: u32>(guarded: &Guarded<Bounded<MOST>>, times: u32) {
+    for _ in 0..times {
+        if guarded.lock.try_lock() {
+            guarded.add();
+            // SAFETY: this thread took it above, and gives it back once.
+            unsafe { guarded.lock.unlock() };
+        }
+    }
+}
+
 /// The head of the queue waits while one thread takes the lock again and again: at most `MOST` times before it.
 fn a_head_is_overtaken<const MOST: u32>() {
     let guarded = Guarded::<Bounded<MOST>>::new();
     guarded.lock.lock();
     let theirs = Arc::clone(&guarded);
     let waiter = spawn(move || theirs.add_locked());
-    while guarded.lock.overtakers().is_none() {
+    while guarded.lock.queued() == 0 {
         spin_loop();
     }
-    let mut taken = 0;
     // SAFETY: this thread took it above, and gives it back once.
     unsafe { guarded.lock.unlock() };
-    for _ in 0..=MOST {
-        if guarded.lock.try_lock() {
-            taken += 1;
-            guarded.add();
-            // SAFETY: this thread took it above, and gives it back once.
-            unsafe { guarded.lock.unlock() };
-        }
-    }
+    barges(&guarded, MOST + 1);
     let number = waiter.join().unwrap();
-    assert!(number <= MOST + 1, "{number} of {taken}");
+    assert!(number <= MOST + 1, "{number}");
 }
 
 #[test]
@@ -374,14 +377,77 @@ fn a_head_is_overtaken_a_bounded_number_of_times() {
     holds(a_head_is_overtaken::<1>);
 }
 
-/// Two wait, in a known order, while one thread takes the lock again and again: the second is overtaken by as many
-/// as the first, and by the first itself.
+/// A thread gets a lock that is free, although one waits that it may overtake.
+#[test]
+fn a_head_is_overtaken_while_it_is_below_its_bound() {
+    fn scenario() {
+        let guarded = Guarded::<Bounded<1>>::new();
+        guarded.lock.lock();
+        let theirs = Arc::clone(&guarded);
+        let waiter = spawn(move || theirs.add_locked());
+        while guarded.lock.may_overtake() == 0 {
+            spin_loop();
+        }
+        // SAFETY: this thread took it above, and gives it back once.
+        unsafe { guarded.lock.unlock() };
+        if guarded.lock.try_lock() {
+            // SAFETY: this thread took it just now, and gives it back once.
+            unsafe { guarded.lock.unlock() };
+        } else {
+            assert_eq!(guarded.lock.waiters(), 0, "refused, but the waiter does not have it");
+        }
+        waiter.join().unwrap();
+    }
+    holds(scenario);
+}
+
+#[test]
+fn bounded_can_be_tried_when_all_waiters_have_gone() {
+    fn scenario() {
+        let guarded = Guarded::<Bounded<0>>::new();
+        guarded.lock.lock();
+        let theirs = Arc::clone(&guarded);
+        let waiter = spawn(move || theirs.add_locked());
+        // SAFETY: this thread took it above, and gives it back once.
+        unsafe { guarded.lock.unlock() };
+        waiter.join().unwrap();
+        assert!(guarded.lock.waiters() == 0 && guarded.lock.try_lock());
+    }
+    holds(scenario);
+}
+
+/// The same after another waiter came and went: what was left of its bound is not added.
+fn a_later_head_is_overtaken<const MOST: u32>() {
+    let guarded = Guarded::<Bounded<MOST>>::new();
+    for _ in 0..2 {
+        guarded.lock.lock();
+        let theirs = Arc::clone(&guarded);
+        let waiter = spawn(move || theirs.add_locked());
+        while guarded.lock.queued() == 0 {
+            spin_loop();
+        }
+        let before = guarded.add();
+        // SAFETY: this thread took it above, and gives it back once.
+        unsafe { guarded.lock.unlock() };
+        barges(&guarded, MOST + 1);
+        let number = waiter.join().unwrap();
+        assert!(number - before <= MOST + 1, "{number} after {before}");
+    }
+}
+
+#[test]
+fn a_later_head_is_overtaken_a_bounded_number_of_times() {
+    begins("a later head, bounded", a_later_head_is_overtaken::<1>);
+}
+
+/// Two wait, in a known order, while one thread takes the lock again and again: at most `MOST` times before the second,
+/// which the first is before, too.
 fn the_next_head_is_overtaken<const MOST: u32>() {
     let guarded = Guarded::<Bounded<MOST>>::new();
     guarded.lock.lock();
     let theirs = Arc::clone(&guarded);
     let first = spawn(move || theirs.add_locked());
-    while guarded.lock.overtakers().is_none() {
+    while guarded.lock.queued() == 0 {
         spin_loop();
     }
     let theirs = Arc::clone(&guarded);
@@ -391,20 +457,15 @@ fn the_next_head_is_overtaken<const MOST: u32>() {
     }
     // SAFETY: this thread took it above, and gives it back once.
     unsafe { guarded.lock.unlock() };
-    for _ in 0..2 * MOST + 2 {
-        if guarded.lock.try_lock() {
-            guarded.add();
-            // SAFETY: this thread took it above, and gives it back once.
-            unsafe { guarded.lock.unlock() };
-        }
-    }
+    barges(&guarded, 2 * MOST + 2);
     let (first, second) = (first.join().unwrap(), second.join().unwrap());
-    assert!(first <= MOST + 1 && second <= 2 * MOST + 2, "{first}, {second}");
+    assert!(first <= MOST + 1 && second <= MOST + 2, "{first}, {second}");
 }
 
 #[test]
 fn the_next_head_is_overtaken_a_bounded_number_of_times() {
-    begins("the next head, bounded", the_next_head_is_overtaken::<0>);
+    begins("the next head, bounded, of none", the_next_head_is_overtaken::<0>);
+    begins("the next head, bounded, of one", the_next_head_is_overtaken::<1>);
 }
 
 /// A thread that came while it was held gets it before one that comes later.
@@ -553,7 +614,7 @@ fn published_passes_over_a_waiter_that_gave_up() {
 
 /// One waits until the other has changed what the lock guards.
 fn a_condition<L: RawLock + 'static>() {
-    let shared = Arc::new((Mutex::<u32, L>::new(0), Condvar::new()));
+    let shared = Arc::new((Mutex::with(L::default(), 0), Condvar::new()));
     let theirs = Arc::clone(&shared);
     let waiter = spawn(move || {
         let (number, changed) = &*theirs;
@@ -576,7 +637,7 @@ fn a_change_wakes_the_thread_that_waits_for_it() {
 #[test]
 fn a_holder_sees_what_the_last_one_did_elsewhere() {
     fn scenario() {
-        let shared = Arc::new((Mutex::<(), Ticket>::new(()), AtomicU32::new(0)));
+        let shared = Arc::new((Mutex::with(Ticket::<Hint>::default(), ()), AtomicU32::new(0)));
         let theirs = Arc::clone(&shared);
         let other = spawn(move || {
             let _guard = theirs.0.lock();

@@ -271,7 +271,7 @@ fn a_writer_waits_for_one_phase_of_readers() {
 #[test]
 fn a_value_is_read_and_written_by_guards() {
     fn scenario() {
-        let pair = Arc::new(RwLock::<(u32, u32), PhaseFair<Park>>::new((0, 0)));
+        let pair = Arc::new(RwLock::with(PhaseFair::<Park>::default(), (0, 0)));
         let theirs = Arc::clone(&pair);
         let writer = spawn(move || {
             let mut pair = theirs.write();
@@ -418,7 +418,7 @@ fn readers_in_the_table_are_waited_for_after_one_failed_to_write() {
 
 /// A copy is of one write, as a whole: two words, or a word and a byte behind it.
 fn copies_are_whole<T: Words + PartialEq + std::fmt::Debug + Send + 'static>(values: [T; 3]) {
-    let shared = Arc::new(SeqLock::<T, Ttas>::new(values[0]));
+    let shared = Arc::new(SeqLock::with(Ttas::<Hint>::default(), values[0]));
     let theirs = Arc::clone(&shared);
     let writer = spawn(move || values[1..].iter().for_each(|value| theirs.write(*value)));
     if let Some(seen) = shared.try_read() {
@@ -438,7 +438,7 @@ fn a_copy_is_never_torn() {
 #[test]
 fn reads_never_go_back() {
     fn scenario() {
-        let shared = Arc::new(SeqLock::<[usize; 2], Ttas>::new([0; 2]));
+        let shared = Arc::new(SeqLock::with(Ttas::<Hint>::default(), [0; 2]));
         let theirs = Arc::clone(&shared);
         let writer = spawn(move || theirs.write([1; 2]));
         let seen = [shared.read(), shared.read()];
@@ -452,7 +452,7 @@ fn reads_never_go_back() {
 #[test]
 fn writers_of_a_value_come_one_at_a_time() {
     fn scenario() {
-        let shared = Arc::new(SeqLock::<[usize; 2], Ttas>::new([0; 2]));
+        let shared = Arc::new(SeqLock::with(Ttas::<Hint>::default(), [0; 2]));
         let theirs = Arc::clone(&shared);
         let add = |value: &mut [usize; 2]| {
             *value = [value[0] + 1, value[1] + 1];
@@ -474,7 +474,7 @@ unsafe impl Sync for Shared {}
 #[test]
 fn a_value_passes_on_what_came_before_it() {
     fn scenario() {
-        let shared = Arc::new(Shared(SeqLock::new(0), UnsafeCell::new(0)));
+        let shared = Arc::new(Shared(SeqLock::with(Ttas::default(), 0), UnsafeCell::new(0)));
         let theirs = Arc::clone(&shared);
         let writer = spawn(move || {
             // SAFETY: the other thread looks when it has the value.
@@ -493,7 +493,7 @@ fn a_value_passes_on_what_came_before_it() {
 #[test]
 fn a_bounded_read_gives_up_only_if_a_writer_came_between() {
     fn scenario() {
-        let shared = Arc::new(SeqLock::<[usize; 2], Ttas>::new([0; 2]));
+        let shared = Arc::new(SeqLock::with(Ttas::<Hint>::default(), [0; 2]));
         let theirs = Arc::clone(&shared);
         let writer = spawn(move || theirs.write([1; 2]));
         let seen = shared.read_within(2);

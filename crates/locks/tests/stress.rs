@@ -97,7 +97,7 @@ fn a_condition_variable_works_with_every_lock() {
 }
 
 fn gives_up<L: Timed>() {
-    let mutex = Mutex::<(), L>::new(());
+    let mutex = Mutex::with(L::default(), ());
     let guard = mutex.lock();
     std::thread::scope(|threads| {
         threads.spawn(|| {
@@ -124,7 +124,7 @@ fn a_wait_ends_at_its_deadline_and_never_earlier() {
 
 #[test]
 fn a_panic_gives_the_lock_back() {
-    let mutex = Mutex::<u32, Mcs<Park>>::new(1);
+    let mutex = Mutex::with(Mcs::<Park>::new(), 1);
     let panics = || {
         let mut number = mutex.lock();
         *number = 2;
@@ -136,7 +136,7 @@ fn a_panic_gives_the_lock_back() {
 
 #[test]
 fn a_guard_that_is_leaked_keeps_the_lock_and_nothing_else() {
-    let mutex = Mutex::<String, Futex>::new("kept".into());
+    let mutex = Mutex::new(String::from("kept"));
     std::mem::forget(mutex.lock());
     assert!(mutex.try_lock().is_none() && mutex.is_locked());
     assert_eq!(mutex.into_inner(), "kept");

@@ -106,7 +106,7 @@ struct Together;
 
 impl Test for Together {
     fn test<L: RawRwLock + 'static>(&self, name: &str) {
-        let number = RwLock::<u32, L>::new(7);
+        let number = RwLock::with(L::default(), 7);
         let seen = number.read();
         scope(|threads| {
             threads.spawn(|| assert_eq!((*number.read(), number.try_write().is_none()), (7, true)));
@@ -127,7 +127,7 @@ struct Panics;
 
 impl Test for Panics {
     fn test<L: RawRwLock + 'static>(&self, name: &str) {
-        let number = RwLock::<u32, L>::new(1);
+        let number = RwLock::with(L::default(), 1);
         let writes = || {
             *number.write() = 2;
             let _seen = number.read();
@@ -147,14 +147,14 @@ struct Leaked;
 
 impl Test for Leaked {
     fn test<L: RawRwLock + 'static>(&self, name: &str) {
-        let mut text = RwLock::<String, L>::new("kept".into());
+        let mut text = RwLock::with(L::default(), String::from("kept"));
         for _ in 0..3 {
             std::mem::forget(text.read());
         }
         assert_eq!(*text.read(), "kept");
         assert!(text.try_write().is_none() && text.is_locked(), "{name}");
         // It is moved, and another one comes where it was: that one is free.
-        let mut moved = RwLock::<String, L>::new("other".into());
+        let mut moved = RwLock::with(L::default(), String::from("other"));
         std::mem::swap(&mut text, &mut moved);
         *text.write() += " one";
         assert!(moved.try_write().is_none(), "{name}");
@@ -228,7 +228,7 @@ type Wide = [u8; 91];
 
 #[test]
 fn copies_of_a_value_are_whole_while_several_threads_write() {
-    let shared = SeqLock::<Wide>::new([0; 91]);
+    let shared = SeqLock::new([0; 91]);
     let is_whole = |value: &Wide| value.iter().all(|byte| *byte == value[0]);
     scope(|threads| {
         for writer in 0..WRITERS {

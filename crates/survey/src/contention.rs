@@ -151,7 +151,7 @@ impl Way {
                 }
             }),
             Way::Lock => {
-                let locked = CachePadded::new(Mutex::<u64>::new(0));
+                let locked = CachePadded::new(Mutex::new(0_u64));
                 together(block, threads, &share, || *locked.lock() += 1);
                 assert_eq!(*locked.lock(), n, "increments were lost");
                 return;

@@ -84,7 +84,7 @@ pub trait Guarding: Sync {
 
 impl<L: RawLock> Guarding for Mutex<Inside, L> {
     fn around(inside: Inside) -> Self {
-        Mutex::new(inside)
+        Mutex::with(L::default(), inside)
     }
 
     #[inline(always)]

@@ -90,7 +90,7 @@ struct EarlyUnlock(Mutex<AtomicU64, Ttas>);
 
 impl Guarding for EarlyUnlock {
     fn around(inside: Inside) -> Self {
-        EarlyUnlock(Mutex::new(AtomicU64::new(inside.changes)))
+        EarlyUnlock(Mutex::with(Ttas::new(), AtomicU64::new(inside.changes)))
     }
 
     fn with<R>(&self, f: impl FnOnce(&mut Inside) -> R) -> R {
