@@ -9,8 +9,8 @@ fuzz_target!(|text: &str| {
         Ok(points) => points,
         Err(why) => return assert!(!why.is_empty() && !why.contains('\u{1b}')),
     };
-    let fit = usl::fit(&points, &[2_000_000], 1).expect("three numbers of threads");
-    let figures = [fit.sigma.value, fit.kappa.value, fit.gamma.value, fit.off_by];
+    let fit = usl::fit(&points, &[2_000_000]).expect("three numbers of threads");
+    let figures = [fit.sigma.value, fit.kappa.value, fit.gamma.value, fit.off_by.unwrap_or(0.0)];
     assert!(figures.iter().all(|figure| figure.is_finite() && *figure >= 0.0), "{fit:?}");
     assert!(fit.gamma.value > 0.0 && fit.predicted[0].throughput.value.is_finite());
 });

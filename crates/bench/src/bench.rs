@@ -144,7 +144,8 @@ impl Bench {
         self
     }
 
-    /// Ends early once `is_over` is true, asked after every round.
+    /// Ends early once `is_over` is true, asked between blocks and during them: a block that does not end soon then is
+    /// abandoned. Blocks of a round that was not finished count.
     #[must_use]
     pub fn until(mut self, is_over: fn() -> bool) -> Bench {
         self.is_over = is_over;

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, mpsc};
 
+use crate::guard;
 use crate::instruments::{Instruments, Usage};
 use crate::place::Pinning;
 
@@ -113,7 +114,7 @@ impl Block {
                         while gate.get().is_none() {
                             std::thread::yield_now();
                         }
-                        work();
+                        guard::quietly(work);
                         instruments.wall_ns()
                     })
                 })

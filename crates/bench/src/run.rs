@@ -13,7 +13,7 @@ use uncontended_stats::{MaxError, Rng};
 
 use crate::bench::{Bench, Case};
 use crate::block::{Block, Measured};
-use crate::guard::{self, Failure};
+use crate::guard::{self, Failure, Patience};
 use crate::options::Options;
 use crate::place::{Pinning, Place};
 use crate::report::{Measurement, Report, Role, Stopped, Table};
@@ -79,8 +79,11 @@ pub(crate) fn run(mut bench: Bench, options: &Options) -> Report {
         for case in &mut cases {
             let left = end.saturating_sub(bench.instruments.wall_ns());
             let deadline = end - left + left / (count - tables.len() as u64);
-            let outcome = (place.pinning(&bench.cpus))
-                .map(|pinning| runner.table(case, place, &pinning, deadline));
+            let outcome = match (bench.is_over)() {
+                true => Err("interrupted".to_owned()),
+                false => (place.pinning(&bench.cpus))
+                    .map(|pinning| runner.table(case, place, &pinning, deadline)),
+            };
             tables.push(Table { case: case.name.clone(), place, outcome });
         }
     }
@@ -209,6 +212,9 @@ impl Runner<'_> {
             contender.operations = 16;
             let mut fits = false;
             for _ in 0..20 {
+                if (self.bench.is_over)() {
+                    return;
+                }
                 let Some(measured) = self.block(case, contender) else { break };
                 // Twice, because one block may be slow by chance.
                 let long = measured.elapsed_ns >= target / 2;
@@ -231,7 +237,7 @@ impl Runner<'_> {
         self.rng.shuffle(&mut order);
         let mut blocks: Vec<Option<Measured>> = vec![None; contenders.len()];
         for at in order {
-            if contenders[at].tally.failed.is_none() {
+            if contenders[at].tally.failed.is_none() && !(self.bench.is_over)() {
                 blocks[at] = self.block(case, &mut contenders[at]);
             }
         }
@@ -258,9 +264,15 @@ impl Runner<'_> {
         let instruments = self.bench.instruments.clone();
         let block = Block::new(contender.operations, contender.pinning.clone(), instruments);
         let limit = self.bench.limit.max(Duration::from_millis(1));
-        let (work, measured) = guard::run(work, block, limit);
+        let patience = Patience { limit, is_over: self.bench.is_over };
+        let (work, measured) = guard::run(work, block, patience);
         subject.work = work;
-        let note = |failure: Failure| contender.tally.failed = Some(failure.to_string());
-        measured.map_err(note).ok()
+        let mut note = |failure: Failure| {
+            // What was measured before an interruption stands.
+            if failure != Failure::Interrupted || contender.tally.is_empty() {
+                contender.tally.failed = Some(failure.to_string());
+            }
+        };
+        measured.map_err(|failure| note(failure)).ok()
     }
 }

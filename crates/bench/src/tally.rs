@@ -70,6 +70,11 @@ impl Tally {
         }
     }
 
+    /// Whether no block was measured yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ns.is_empty()
+    }
+
     pub(crate) fn ratio(&self) -> Option<Estimate> {
         let (low, high) = self.ratios.interval();
         Some(Estimate { median: self.ratios.estimate()?, low: low.max(0.0), high })

@@ -3,6 +3,8 @@
 mod common;
 
 use common::{Script, costs, cpus, options, row};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use uncontended_bench::{Bench, Block, Place, Ratio, Report, Role, Stopped, Table};
@@ -284,4 +286,58 @@ fn only_what_is_asked_for_runs_and_always_the_baseline() {
     let rows = &report.tables[0].outcome.as_ref().unwrap().rows;
     let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["able", "base", "base again (A/A)"]);
+}
+
+#[test]
+fn an_interruption_ends_a_block_and_keeps_the_rounds_before_it() {
+    static IS_OVER: AtomicBool = AtomicBool::new(false);
+    let script = Script::new();
+    let mut random = uncontended_testkit::Random(7);
+    let mut cost = costs(&script, move |_| 1_000_000 + random.below(1_000_000));
+    let mut blocks = 0;
+    let begun = std::time::Instant::now();
+    let report = bench(&script)
+        .case("first")
+        .subject("one", costs(&script, |_| 1_000_000))
+        .subject("two", move |block: &mut Block| {
+            blocks += 1;
+            if blocks == 30 {
+                IS_OVER.store(true, Relaxed);
+                std::thread::sleep(Duration::from_secs(30));
+            }
+            cost(block);
+        })
+        .case("second")
+        .subject("one", costs(&script, |_| 1_000_000))
+        .until(|| IS_OVER.load(Relaxed))
+        .run(&uncontended_bench::Options { rounds: 60, width: 1e-9, ..options() });
+    assert!(begun.elapsed() < Duration::from_secs(20), "the block was not waited for");
+    let first = report.tables[0].outcome.as_ref().unwrap();
+    assert_eq!(first.stopped, Stopped::Interrupted);
+    let two = row(&report, "two");
+    assert!(two.blocks > 10 && two.failed.is_none() && two.ratio.is_some(), "{two:?}");
+    assert_eq!(report.tables[1].outcome.as_ref().unwrap_err(), "interrupted");
+}
+
+/// The report has the message of a panic. On standard error it would stand among the progress.
+#[test]
+fn a_subject_that_panics_prints_nothing() {
+    const INNER: &str = "UNC_TEST_PANICS";
+    if std::env::var_os(INNER).is_some() {
+        let script = Script::new();
+        let panics = |block: &mut Block| block.pair(|| (), || panic!("in a thread of the team"));
+        let report = bench(&script)
+            .subject("one", costs(&script, |_| 100))
+            .subject("two", panics)
+            .run(&options());
+        assert!(row(&report, "two").failed.as_deref().unwrap().contains("in a thread of the team"));
+        return;
+    }
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_subject_that_panics_prints_nothing", "--nocapture"])
+        .env(INNER, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !said.contains("panicked"), "{said}");
 }

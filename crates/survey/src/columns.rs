@@ -25,7 +25,7 @@ pub(crate) fn scale(topic: &Topic) -> Vec<Headed> {
             up_to,
             with_ends(fit.sigma),
             with_ends(fit.kappa),
-            percent(fit.off_by),
+            fit.off_by.map_or_else(|| "–".to_owned(), percent),
         ];
         laws.row(own);
     }
@@ -51,11 +51,16 @@ fn consequences(rows: &[(&Row, &Fit)], counts: &[u64]) -> Table {
         Column::figure("peak at"),
         Column::figure("there").goes(1),
     ];
-    let at = |threads: &u64| Column::titled(format!("by {threads}")).of("predicted");
-    columns.extend(counts.iter().map(at));
+    let at = |(nth, threads): (usize, &u64)| {
+        let column = Column::titled(format!("by {threads}")).of("predicted");
+        if nth == 0 { column } else { column.goes(2) }
+    };
+    columns.extend(counts.iter().enumerate().map(at));
     let mut table = Table::new(columns);
     for (row, fit) in rows {
         let peak = match (fit.peak.threads, fit.peak.low, fit.peak.high) {
+            (None, Some(low), _) if low > 1 => format!("none, or at least {low}"),
+            (None, None, _) => "–".to_owned(),
             (None, ..) => "none".to_owned(),
             (Some(at), Some(low), Some(high)) => format!("{at} [{low}, {high}]"),
             (Some(at), Some(low), None) => format!("{at}, at least {low}"),
@@ -63,7 +68,7 @@ fn consequences(rows: &[(&Row, &Fit)], counts: &[u64]) -> Table {
         };
         let there = fit.peak.throughput.map_or_else(|| "–".to_owned(), number);
         let mut cells = vec![row.name.clone(), number(fit.gamma.value), peak, there];
-        cells.extend(fit.predicted.iter().map(|it| number(it.throughput.value)));
+        cells.extend(fit.predicted.iter().map(|it| with_ends(it.throughput)));
         table.row(cells);
     }
     table
@@ -72,8 +77,8 @@ fn consequences(rows: &[(&Row, &Fit)], counts: &[u64]) -> Table {
 /// A figure with its interval, if it has one.
 fn with_ends(figure: Bounded) -> String {
     match (figure.low, figure.high) {
-        (Some(low), Some(high)) if high > 0.0 => {
-            quantity(Some(figure.value), Some(low), Some(high), Dimension::Number)
+        (Some(low), high) if high != Some(0.0) => {
+            quantity(Some(figure.value), Some(low), high, Dimension::Number)
         }
         _ => number(figure.value),
     }

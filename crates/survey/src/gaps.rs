@@ -7,7 +7,8 @@
 //! preemption is noticed: a reading with an involuntary switch is a gap, of its length without that of the shortest
 //! reading. Other gaps are not seen then; the time watched says so.
 //!
-//! Causes, the first that applies: `preemption` (an involuntary switch of this thread: exact), `steal` (the kernel's
+//! Causes, the first that applies: `throttling` (an involuntary switch of this thread, and a control group with a quota
+//! stood still for at least half of the gap), `preemption` (an involuntary switch otherwise: exact), `steal` (the kernel's
 //! count of it rose, in hundredths of a second, and the gap lasts a millisecond or more), `interrupt` and `softirq` (of
 //! this CPU: their count rose), `unknown`: nothing that the kernel counts rose. A hypervisor that takes the CPU without
 //! telling, and the firmware, are unknown.
@@ -15,6 +16,7 @@
 //! proc(5): /proc/interrupts, /proc/softirqs, /proc/stat; getrusage(2). The method is that of sysjitter and of the
 //! kernel's osnoise tracer.
 
+use crate::quota::{Groups, Throttled};
 use serde::Serialize;
 use uncontended_sys::clock::monotonic_ns;
 use uncontended_sys::{affinity, usage};
@@ -30,6 +32,8 @@ const MOST: usize = 200_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
+    /// A control group had used up its quota.
+    Throttling,
     /// Another thread ran.
     Preemption,
     /// The hypervisor ran something else.
@@ -44,13 +48,20 @@ pub enum Cause {
 
 impl Cause {
     /// All of them.
-    pub const ALL: [Cause; 5] =
-        [Cause::Preemption, Cause::Steal, Cause::Interrupt, Cause::Softirq, Cause::Unknown];
+    pub const ALL: [Cause; 6] = [
+        Cause::Throttling,
+        Cause::Preemption,
+        Cause::Steal,
+        Cause::Interrupt,
+        Cause::Softirq,
+        Cause::Unknown,
+    ];
 
     /// Its name.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
+            Cause::Throttling => "throttling",
             Cause::Preemption => "preemption",
             Cause::Steal => "steal",
             Cause::Interrupt => "interrupt",
@@ -95,16 +106,19 @@ struct Counters {
     interrupts: Vec<(String, u64)>,
     softirqs: Vec<(String, u64)>,
     steal: u64,
+    throttled: Throttled,
 }
 
 impl Counters {
-    fn read(cpu: usize) -> Counters {
+    /// Of this CPU, and of groups with a quota.
+    fn read(cpu: usize, groups: &Groups) -> Counters {
         let text =
             |name: &str| std::fs::read_to_string(format!("/proc/{name}")).unwrap_or_default();
         Counters {
             interrupts: column(&text("interrupts"), cpu),
             softirqs: column(&text("softirqs"), cpu),
             steal: steal(&text("stat"), cpu),
+            throttled: groups.throttled(),
         }
     }
 
@@ -147,7 +161,9 @@ fn cause(ns: u64, switched: bool, before: &Counters, after: &Counters) -> (Cause
     let mut seen = Counters::risen(&after.interrupts, &before.interrupts);
     let interrupts = seen.len();
     seen.extend(Counters::risen(&after.softirqs, &before.softirqs));
+    let throttled = after.throttled.since(before.throttled);
     let by = match () {
+        () if switched && throttled.explains(ns) => Cause::Throttling,
         () if switched => Cause::Preemption,
         () if after.steal > before.steal && ns >= STEAL_NS => Cause::Steal,
         () if interrupts > 0 => Cause::Interrupt,
@@ -168,20 +184,21 @@ pub(crate) fn watch(
     is_over: fn() -> bool,
 ) -> Result<Watched, String> {
     affinity::pin(cpu).map_err(|error| format!("a thread cannot be on this CPU: {error}"))?;
+    let groups = Groups::own().limited();
     let mut all = Watched { gaps: Vec::with_capacity(1024), ..Watched::default() };
     // The first window meets code and memory for the first time.
     window(threshold_ns, monotonic_ns() + WINDOW_NS / 10);
     let (mut shortest, mut before) = (u64::MAX, Counters::default());
     for _ in 0..3 {
         let start = monotonic_ns();
-        before = Counters::read(cpu);
+        before = Counters::read(cpu, &groups);
         shortest = shortest.min(monotonic_ns() - start);
     }
     let mut switches = usage::thread().involuntary;
     while monotonic_ns() < end && !is_over() {
         let seen = window(threshold_ns, end.min(monotonic_ns() + WINDOW_NS));
         let until_gap = usage::thread().involuntary;
-        let after = Counters::read(cpu);
+        let mut after = Counters::read(cpu, &groups);
         let until_read = usage::thread().involuntary;
         all.readings += seen.readings;
         all.watched_ns += seen.until - seen.from;
@@ -195,7 +212,11 @@ pub(crate) fn watch(
         let lost = took - shortest;
         if until_read > until_gap && lost >= threshold_ns {
             all.watched_ns += lost;
-            let by = Cause::Preemption;
+            after.throttled = groups.throttled();
+            let by = match after.throttled.since(before.throttled).explains(lost) {
+                true => Cause::Throttling,
+                false => Cause::Preemption,
+            };
             all.add(Gap { from_ns: seen.until, ns: lost, by, seen: Vec::new() });
         }
         (before, switches) = (after, until_read);
@@ -249,11 +270,18 @@ mod tests {
             interrupts: vec![("LOC".to_owned(), interrupt), ("RES".to_owned(), 4)],
             softirqs: vec![("TIMER".to_owned(), softirq)],
             steal,
+            throttled: Throttled { periods: 7, ns: 100 },
         };
         let before = counters(1, 1, 1);
         let of = |ns, switched, after: Counters| cause(ns, switched, &before, &after);
         let all = vec!["LOC".to_owned(), "TIMER".to_owned()];
         assert_eq!(of(5_000_000, true, counters(2, 2, 2)), (Cause::Preemption, all.clone()));
+        // The group stood still for 4 ms: that is most of a gap of 5 ms, and not of one of 50 ms.
+        let throttled = Throttled { periods: 8, ns: 4_000_100 };
+        let stopped = Counters { throttled, ..counters(2, 2, 2) };
+        assert_eq!(of(5_000_000, true, stopped.clone()).0, Cause::Throttling);
+        assert_eq!(of(50_000_000, true, stopped.clone()).0, Cause::Preemption);
+        assert_eq!(of(5_000_000, false, stopped).0, Cause::Steal, "this thread ran");
         assert_eq!(of(5_000_000, false, counters(2, 2, 2)), (Cause::Steal, all.clone()));
         assert_eq!(of(50_000, false, counters(2, 2, 2)), (Cause::Interrupt, all));
         assert_eq!(

@@ -183,10 +183,9 @@ fn remark(topic: &mut Topic, seen: &[Result<Watched, String>], threshold: u64, w
         duration(threshold),
         percent(share.min(1.0))
     ));
-    topic.notes.push("preemption is exact, and noticed also while counters are read; other causes are what the kernel counted on this CPU since the last gap, at most 10 ms before; steal is counted in ticks of 10 ms; unknown: nothing rose, as when a hypervisor or the firmware takes the CPU without telling".to_owned());
-    let preempted =
-        seen.iter().flat_map(|seen| &seen.gaps).filter(|gap| gap.by == Cause::Preemption);
-    let lost: u64 = preempted.map(|gap| gap.ns).sum();
+    topic.notes.push("throttling: a control group had used up its quota; preemption is exact, and noticed also while counters are read; other causes are what the kernel counted on this CPU since the last gap, at most 10 ms before; steal is counted in ticks of 10 ms; unknown: nothing rose, as when a hypervisor or the firmware takes the CPU without telling".to_owned());
+    let gaps = || seen.iter().flat_map(|seen| &seen.gaps);
+    let lost: u64 = gaps().filter(|gap| gap.by == Cause::Preemption).map(|gap| gap.ns).sum();
     if lost as f64 > 0.01 * watched as f64 {
         topic.warnings.push(format!(
             "other programs took {} of the CPUs' time: stop them and measure again",

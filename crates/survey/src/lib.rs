@@ -28,9 +28,10 @@ pub mod locks;
 mod machine;
 mod osnoise;
 mod pool;
+mod quota;
+mod regression;
 mod scale;
 mod spawn;
-
 mod text;
 pub mod throughput;
 mod topic;
@@ -192,6 +193,7 @@ pub fn measure(parts: &[Part], plan: &Plan) -> Survey {
     parts.sort_by_key(|part| PARTS.iter().position(|known| known.name == part.name));
     let parts = &parts;
     let weights: u32 = parts.iter().map(|part| weight(part, parts, plan)).sum();
+    let groups = quota::Groups::own().limited();
     let mut topics: Vec<Topic> = Vec::new();
     for part in parts {
         if (plan.is_over)() {
@@ -200,7 +202,9 @@ pub fn measure(parts: &[Part], plan: &Plan) -> Survey {
         }
         let share = f64::from(weight(part, parts, plan)) / f64::from(weights.max(1));
         let plan = Plan { budget: plan.budget.mul_f64(share), ..plan.clone() };
+        let before = groups.throttled();
         let mut topic = (part.measure)(&plan, &topics);
+        topic.warnings.extend(groups.throttled().since(before).said());
         if (plan.is_over)() {
             topic.stopped_by = "interrupted";
             topic

@@ -1,5 +1,6 @@
 //! The machine, and what it puts in doubt.
 
+use crate::quota::Groups;
 use crate::{Class, Plan, Row, Topic};
 use serde::Serialize;
 use std::path::Path;
@@ -91,7 +92,7 @@ impl Machine {
             governor,
             load,
             stolen: stolen(),
-            quota: quota(),
+            quota: Groups::own().quota(),
             real_time_share: real_time_share(),
             not_permitted: Class::ALL
                 .iter()
@@ -107,7 +108,7 @@ impl Machine {
         let cpus = self.cpus as f64;
         if let Some(quota) = self.quota.filter(|&quota| quota < cpus) {
             doubts.push(format!(
-                "a control group limits this process to {} of {}: threads are stopped for milliseconds, and waits and idle times show that; measure without the quota",
+                "a control group limits this process to {} of {}: when it is used up, all threads stand still until the next period, and waits and idle times show that; measure without the quota",
                 uncontended_figures::number(quota),
                 several(self.cpus as u64, "CPU", "CPUs")
             ));
@@ -300,25 +301,6 @@ fn stolen() -> Option<f64> {
         .collect();
     let all: f64 = fields.iter().take(8).sum();
     Some(fields.get(7)? / all).filter(|share| share.is_finite())
-}
-
-/// The quota of this process's control group or of one above it, in CPUs.
-fn quota() -> Option<f64> {
-    let groups = read("/proc/self/cgroup")?;
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
-    let mut at = Some(Path::new(own));
-    let mut least = None::<f64>;
-    while let Some(path) = at {
-        let file =
-            format!("/sys/fs/cgroup{}/cpu.max", path.display().to_string().trim_end_matches('/'));
-        if let Some((most, period)) = read(file).as_deref().and_then(|text| text.split_once(' '))
-            && let (Ok(most), Ok(period)) = (most.parse::<f64>(), period.parse::<f64>())
-        {
-            least = Some(least.map_or(most / period, |least| least.min(most / period)));
-        }
-        at = path.parent();
-    }
-    least
 }
 
 /// How much of each period real-time threads may run; none if they may take all of it.

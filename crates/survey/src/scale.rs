@@ -32,7 +32,7 @@ pub(crate) fn measure(plan: &Plan, earlier: &[Topic]) -> Topic {
     let cpus = Cpu::allowed().map_or(1, |cpus| cpus.len());
     if let Some((name, points)) = &plan.throughput {
         let series = Series { name: name.clone(), class: Class::Other, points: points.clone() };
-        let mut topic = fitted(vec![series], plan.seed, cpus);
+        let mut topic = fitted(vec![series], cpus);
         let most = points.iter().map(|point| point.threads).max().unwrap_or(0);
         if most < TRUSTED as u64 {
             topic.warnings.push(doubt("figures of fewer than four threads"));
@@ -47,7 +47,7 @@ pub(crate) fn measure(plan: &Plan, earlier: &[Topic]) -> Topic {
     let sources = own.iter().chain(earlier.iter().filter(is_source));
     let most = if cpus < TRUSTED { usize::MAX } else { cpus };
     let series = sources.flat_map(|topic| series(topic, most)).collect();
-    let mut topic = fitted(series, plan.seed, cpus);
+    let mut topic = fitted(series, cpus);
     topic.notes.push("throughput in operations per second".to_owned());
     if let Some(own) = &own {
         topic.stopped_by = own.stopped_by;
@@ -110,7 +110,7 @@ fn series(topic: &Topic, most: usize) -> Vec<Series> {
 }
 
 /// The topic of these series.
-fn fitted(all: Vec<Series>, seed: u64, cpus: usize) -> Topic {
+fn fitted(all: Vec<Series>, cpus: usize) -> Topic {
     let mut topic = Topic::left_out("scale", QUESTION, "");
     topic.not_measured.clear();
     topic.stopped_by = "read";
@@ -123,7 +123,7 @@ fn fitted(all: Vec<Series>, seed: u64, cpus: usize) -> Topic {
         }
         let most = counts.last().copied().unwrap_or(1);
         let beyond = most.max(cpus as u64);
-        if let Some(fit) = usl::fit(&series.points, &[2 * beyond, 4 * beyond], seed) {
+        if let Some(fit) = usl::fit(&series.points, &[2 * beyond, 4 * beyond]) {
             topic.rows.push(row(&series, most as usize, fit));
         }
     }
@@ -133,10 +133,15 @@ fn fitted(all: Vec<Series>, seed: u64, cpus: usize) -> Topic {
             too_few.join(", ")
         ));
     }
-    topic.notes.push(format!(
-        "throughput of N threads: gamma N / (1 + sigma (N - 1) + kappa N (N - 1)); intervals at 95 %, from {} resamples; what stands under \"predicted\" was not measured",
-        uncontended_figures::whole(usl::RESAMPLES as u64)
-    ));
+    topic.notes.push("throughput of N threads: gamma N / (1 + sigma (N - 1) + kappa N (N - 1)); intervals at 95 %, from what the fit leaves over at each number of threads; what stands under \"predicted\" was not measured".to_owned());
+    let is_bare = |row: &&Row| row.usl.as_ref().is_some_and(|fit| fit.off_by.is_none());
+    let bare: Vec<&str> = topic.rows.iter().filter(is_bare).map(|row| row.name.as_str()).collect();
+    if !bare.is_empty() {
+        topic.notes.push(format!(
+            "{}: as many numbers of threads as the law has parameters, so it goes through each of them, right or wrong: no error, no interval, no prediction",
+            bare.join(", ")
+        ));
+    }
     let steep =
         topic.rows.iter().filter(|row| row.usl.as_ref().is_some_and(|fit| fit.sigma.value > 1.0));
     let steep: Vec<&str> = steep.map(|row| row.name.as_str()).collect();
@@ -191,21 +196,21 @@ mod tests {
     fn rows_of_earlier_topics_are_fitted_as_far_as_each_thread_has_a_cpu() {
         let law = usl::Law { sigma: 0.1, kappa: 0.005, gamma: 1e7 };
         let locks = measured("locks", law, &[1, 2, 4, 8]);
-        let found = fitted(series(&locks, 8), 1, 8);
+        let found = fitted(series(&locks, 8), 8);
         let fit = found.rows[0].usl.as_ref().unwrap();
         assert_eq!((found.rows[0].name.as_str(), found.rows[0].threads), ("planted (lock)", 8));
         assert!((fit.sigma.value - 0.1).abs() < 1e-9 && (fit.kappa.value - 0.005).abs() < 1e-9);
         assert_eq!(fit.predicted.iter().map(|it| it.threads).collect::<Vec<_>>(), [16, 32]);
         assert_eq!(fit.points.len(), 4);
         // With two CPUs, as far as they go, there is nothing to fit, and this is said.
-        let found = fitted(series(&locks, 2), 1, 2);
+        let found = fitted(series(&locks, 2), 2);
         assert!(found.rows.is_empty() && found.not_measured[0].contains("planted (lock)"));
     }
 
     #[test]
     fn the_law_is_not_fitted_to_what_it_cannot_say_silently() {
         let law = usl::Law { sigma: 3.0, kappa: 0.0, gamma: 1e7 };
-        let found = fitted(series(&measured("contention", law, &[1, 2, 3, 4]), 4), 1, 4);
+        let found = fitted(series(&measured("contention", law, &[1, 2, 3, 4]), 4), 4);
         assert!(
             found.notes.iter().any(|note| note.starts_with("planted: sigma above 1")),
             "{found:?}"

@@ -130,8 +130,9 @@ mod tests {
             let text: String = (0..length).map(|_| format!("{} {}\n", word(), word())).collect();
             let Ok(points) = parse(&text) else { continue };
             fitted += 1;
-            let fit = fit(&points, &[2_000_000], 1).expect("three numbers of threads");
-            let figures = [fit.sigma.value, fit.kappa.value, fit.gamma.value, fit.off_by];
+            let fit = fit(&points, &[2_000_000]).expect("three numbers of threads");
+            let figures =
+                [fit.sigma.value, fit.kappa.value, fit.gamma.value, fit.off_by.unwrap_or(0.0)];
             assert!(
                 figures.iter().all(|figure| figure.is_finite() && *figure >= 0.0),
                 "{text:?}: {fit:?}"
