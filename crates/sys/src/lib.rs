@@ -55,6 +55,7 @@ mod ended;
 pub mod filelock;
 #[cfg(target_os = "linux")]
 pub mod filter;
+pub mod fork;
 pub mod futex;
 pub mod host;
 #[cfg(target_os = "linux")]

@@ -1,0 +1,344 @@
+//! A collector: the epoch, the readers, and the garbage of one set of structures.
+//!
+//! # Contract
+//! The thread whose retirement makes the fresh garbage reach the limits collects, unless another one does; so a
+//! destructor runs in any thread that retires or collects, or drops the collector.
+//!
+//! # Invariants
+//! I1: a destructor runs while its thread is in no latch. If it panics, those that did not run are put back.
+//! I2: garbage is in one bag, or in the queue, or in the hands of one thread.
+
+#[cfg(not(unc_model))]
+use super::Guard;
+use super::Participant;
+use super::queue::Queue;
+use super::record::{Record, UNPINNED};
+use super::stalled::Stalled;
+use super::ticket::Ticket;
+use crate::garbage::{Collected, Garbage, Limits};
+use crate::latch::Latch;
+use crate::registry::{Place, Registry};
+use crate::retired::Retired;
+use crate::running::Running;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+use std::vec;
+use uncontended_atomic::Ordering::{Relaxed, Release};
+use uncontended_atomic::{AtomicBool, AtomicU64, CachePadded};
+use uncontended_fence::Refused;
+
+/// What a collector and its readers share.
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) epoch: CachePadded<AtomicU64>,
+    pub(super) readers: Registry<Record>,
+    pub(super) queue: Latch<Queue>,
+    /// One thread at a time collects (E1).
+    collecting: Latch<()>,
+    /// The batches below this number are free of readers.
+    pub(super) over: AtomicU64,
+    pub(super) is_closed: AtomicBool,
+    limits: Limits,
+}
+
+/// Frees what is retired into it when no thread that was pinned before is pinned still.
+///
+/// Dropping it frees everything. Structures that a reader reads together share one; a reader that stalls keeps the
+/// garbage of its own collector alone.
+#[derive(Debug)]
+pub struct Collector {
+    pub(super) inner: Arc<Inner>,
+}
+
+impl Default for Collector {
+    fn default() -> Collector {
+        Collector::new()
+    }
+}
+
+impl Collector {
+    /// A collector with the usual limits.
+    pub fn new() -> Collector {
+        Collector::with_limits(Limits::DEFAULT)
+    }
+
+    /// A collector that begins to reclaim when that much is fresh.
+    pub fn with_limits(limits: Limits) -> Collector {
+        let inner = Inner {
+            epoch: CachePadded::new(AtomicU64::new(UNPINNED + 1)),
+            readers: Registry::new(),
+            queue: Latch::new(Queue::default()),
+            collecting: Latch::new(()),
+            over: AtomicU64::new(0),
+            is_closed: AtomicBool::new(false),
+            limits,
+        };
+        Collector { inner: Arc::new(inner) }
+    }
+
+    /// The program's own, for what needs none of its own.
+    #[cfg(not(unc_model))]
+    pub fn global() -> &'static Collector {
+        static GLOBAL: std::sync::LazyLock<Collector> = std::sync::LazyLock::new(Collector::new);
+        &GLOBAL
+    }
+
+    /// Pins the calling thread: what it finds until the guard is dropped is not freed. Pins may nest; the outermost one
+    /// counts.
+    #[cfg(not(unc_model))]
+    #[inline]
+    pub fn pin(&self) -> Guard<'_> {
+        super::local::pin(&self.inner)
+    }
+
+    /// A reader that is known by name: cheaper to pin than what the thread is found by.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn participant(&self) -> Participant<'_> {
+        Participant::new(&self.inner)
+    }
+
+    /// Frees what is free of readers, in as many epochs as that takes. What the calling thread has retired is included,
+    /// what lies in the bags of other threads is not: up to 64 objects of each.
+    ///
+    /// # Errors
+    /// The heavy fence is refused: nothing is freed.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn collect(&self) -> Result<Collected, Refused> {
+        #[cfg(not(unc_model))]
+        self.flush();
+        self.inner.collect_all()
+    }
+
+    /// Hands over what the calling thread has retired, so that any thread may collect it.
+    #[cfg(not(unc_model))]
+    pub fn flush(&self) {
+        if let Some(record) = super::local::registered(&self.inner) {
+            self.inner.flush(record);
+        }
+    }
+
+    /// A ticket for the grace period that begins now: when it is over, nothing that was unlinked before, by this thread
+    /// or by one that told it, has a reader.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn ticket(&self) -> Ticket<'_> {
+        Ticket::new(&self.inner)
+    }
+
+    /// The readers that keep garbage from being freed, as collections have found them.
+    pub fn stalled(&self) -> Vec<Stalled> {
+        self.inner.stalled()
+    }
+
+    /// What waits: in the queue, and in the bags of all readers.
+    pub fn garbage(&self) -> Garbage {
+        self.inner.waits()
+    }
+
+    /// The current epoch, from 1 on.
+    pub fn epoch(&self) -> u64 {
+        self.inner.epoch.load(Relaxed)
+    }
+}
+
+impl Inner {
+    /// Retires an object of the reader whose record that is, which may collect here and now.
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    pub(super) fn retire(&self, record: &Record, item: Retired) {
+        if let Some(bag) = record.push(item) {
+            self.add(bag);
+        }
+    }
+
+    #[cold]
+    #[cfg_attr(unc_model, track_caller)]
+    fn add(&self, bag: Vec<Retired>) {
+        let mut fresh = self.queue.with(|queue| queue.add(bag));
+        // A destructor that retires leaves the rest to the collection that runs it.
+        while self.limits.are_reached(fresh) && !Running::is_under_way() {
+            // Where the fence is refused, it is tried again with the next bag.
+            let Some(Ok((_, freed))) = self.collecting.try_with(|()| self.round()) else { return };
+            self.free(freed);
+            // Again if the destructors have retired as much.
+            fresh = self.queue.with(|queue| queue.add(Vec::new()));
+        }
+    }
+
+    /// Hands over what is in a record's bag. For its owner. In the latch, as the end of the collector empties bags.
+    #[cfg_attr(unc_model, track_caller)]
+    pub(super) fn flush(&self, record: &Record) {
+        self.queue.with(|queue| queue.add(record.take_bag()));
+    }
+
+    /// A place among the readers for the calling thread.
+    #[cfg_attr(unc_model, track_caller)]
+    pub(super) fn register(&self) -> &Place<Record> {
+        self.readers.take(Record::new)
+    }
+
+    /// Gives up a place, unless a guard of it was leaked: then what the guard found must stay.
+    #[cfg_attr(unc_model, track_caller)]
+    pub(super) fn resign(&self, place: &Place<Record>) {
+        self.flush(&place.value);
+        if !place.value.is_pinned() {
+            self.readers.give_back(place);
+        }
+        // Threads that end before their bags are full would leave it to grow.
+        self.add(Vec::new());
+    }
+
+    #[cfg_attr(unc_model, track_caller)]
+    pub(super) fn collect_all(&self) -> Result<Collected, Refused> {
+        let mut collected = Collected::default();
+        for _ in 0..=super::queue::AGE {
+            let (is_over, old) = self.collecting.with(|()| self.round())?;
+            collected.freed += self.free(old);
+            if !is_over || self.queue.with(|queue| queue.is_empty()) {
+                break;
+            }
+        }
+        collected.waits = self.waits();
+        Ok(collected)
+    }
+
+    /// One epoch: whether it is over, and what may be freed in the next one. The caller alone collects (E1).
+    #[cfg_attr(unc_model, track_caller)]
+    pub(super) fn round(&self) -> Result<(bool, Vec<Retired>), Refused> {
+        let batch = self.queue.with(Queue::take_fresh);
+        if let Err(refused) = uncontended_fence::heavy() {
+            if let Some(batch) = batch {
+                self.queue.with(|queue| queue.put_back(batch));
+            }
+            return Err(refused);
+        }
+        let epoch = self.epoch.load(Relaxed);
+        let is_over = self.is_over(epoch);
+        if is_over {
+            self.epoch.store(epoch + 1, Relaxed);
+        }
+        let (old, over) = self.queue.with(|queue| {
+            if let Some(batch) = batch {
+                queue.age(batch, epoch);
+            }
+            queue.take_old(epoch + u64::from(is_over))
+        });
+        // EDGE ticket (release): the last uses by all readers that were pinned when the ticket was made.
+        self.over.store(over, Release);
+        Ok((is_over, old))
+    }
+
+    /// Whether no reader is pinned to an epoch before this one; notes those that are.
+    #[cfg_attr(unc_model, track_caller)]
+    fn is_over(&self, epoch: u64) -> bool {
+        let mut is_over = true;
+        for place in self.readers.iter() {
+            let pinned = place.value.state();
+            if pinned == UNPINNED || pinned == epoch || self.bury(place) {
+                continue;
+            }
+            place.value.blocks(pinned, now_ns());
+            is_over = false;
+        }
+        is_over
+    }
+
+    /// Ends the record of a thread that vanished when another one forked this process.
+    #[cold]
+    fn bury(&self, place: &Place<Record>) -> bool {
+        let has_vanished = place.owner().has_vanished();
+        if has_vanished {
+            // SAFETY: its owner is not in this process, and one thread at a time collects (E1).
+            unsafe { place.value.bury() };
+            self.readers.give_back(place);
+        }
+        has_vanished
+    }
+
+    /// Runs the destructors of what has no reader any more.
+    pub(super) fn free(&self, old: Vec<Retired>) -> Garbage {
+        let mut rest = Rest { inner: self, items: old.into_iter() };
+        let _running = Running::begin();
+        let mut freed = Garbage::default();
+        for item in rest.items.by_ref() {
+            freed.add(item.bytes());
+            // SAFETY: its batch is two epochs old (E3).
+            unsafe { item.free() };
+        }
+        freed
+    }
+
+    pub(super) fn waits(&self) -> Garbage {
+        let mut waits = self.queue.with(|queue| queue.waits());
+        self.readers.iter().for_each(|place| waits += place.value.weight());
+        waits
+    }
+
+    fn stalled(&self) -> Vec<Stalled> {
+        let (now_ns, epoch, holds) = (now_ns(), self.epoch.load(Relaxed), self.waits());
+        let blocking = self.readers.iter().filter_map(|place| {
+            let pinned = place.value.state();
+            let since_ns = place.value.blocked_since_ns(pinned).filter(|_| pinned != UNPINNED)?;
+            let since = Duration::from_nanos(now_ns.saturating_sub(since_ns));
+            Some(Stalled {
+                reader: place.owner().reader(),
+                since,
+                behind: epoch.saturating_sub(pinned),
+                holds,
+            })
+        });
+        blocking.collect()
+    }
+}
+
+/// Garbage whose destructors did not run yet, because one panicked: freed again with the next batch (I1).
+struct Rest<'c> {
+    inner: &'c Inner,
+    items: vec::IntoIter<Retired>,
+}
+
+impl Drop for Rest<'_> {
+    fn drop(&mut self) {
+        let items: Vec<Retired> = self.items.by_ref().collect();
+        if !items.is_empty() {
+            self.inner.queue.with(|queue| queue.add(items));
+        }
+    }
+}
+
+impl Drop for Collector {
+    /// Frees everything. No guard is left, since each borrows the collector.
+    fn drop(&mut self) {
+        self.inner.is_closed.store(true, Relaxed);
+        let mut panicked = None;
+        loop {
+            let items = self.inner.queue.with(|queue| {
+                let bags = self.inner.readers.iter().flat_map(|place| place.value.take_bag());
+                let bags: Vec<Retired> = bags.collect();
+                queue.take_all().into_iter().chain(bags).collect::<Vec<_>>()
+            });
+            if items.is_empty() {
+                break;
+            }
+            for item in items {
+                // SAFETY: no guard exists, so no reader (I2).
+                let freed = catch_unwind(AssertUnwindSafe(|| unsafe { item.free() }));
+                panicked = panicked.or(freed.err());
+            }
+        }
+        if let Some(panic) = panicked.filter(|_| !std::thread::panicking()) {
+            resume_unwind(panic);
+        }
+    }
+}
+
+#[cfg(not(unc_model))]
+pub(super) fn now_ns() -> u64 {
+    uncontended_sys::clock::monotonic_ns()
+}
+
+/// The checker knows no time.
+#[cfg(unc_model)]
+pub(super) fn now_ns() -> u64 {
+    0
+}

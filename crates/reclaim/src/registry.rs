@@ -1,0 +1,143 @@
+//! A list of places, each of which belongs to one thread at a time: the hazards of a process, the readers of a
+//! collector.
+//!
+//! # Contract
+//! A place stays where it is until the list is dropped, and is given to the next that asks. Walking the list visits
+//! every place that was there when the walk began.
+//!
+//! # Invariants
+//! I1: a place that is in the list stays there, and its `next` does not change, until the list is dropped.
+//! I2: a place belongs to the thread that changed `taken` from false, until it stores false.
+//!
+//! # Edges
+//! listed: `take` -> `first`. A new place, as it was made.
+//! given-back: `give_back` -> `take`. What the last owner of a place did with it.
+//!
+//! # Evidence
+//! tests/model_hazards.rs, tests/mutants/hazards.toml.
+//! # Sources
+//! Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", TPDS 2004: the list of records.
+
+use crate::thread::{Identity, current};
+use std::ptr::null_mut;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_atomic::{AtomicBool, AtomicPtr, AtomicUsize};
+
+/// A place, on cache lines of its own.
+#[derive(Debug)]
+#[repr(C, align(128))]
+pub(crate) struct Place<T> {
+    pub(crate) value: T,
+    taken: AtomicBool,
+    next: AtomicPtr<Place<T>>,
+    /// The thread that took it last. The checker does not see this lock, in which no thread stops.
+    owner: Mutex<Arc<Identity>>,
+}
+
+impl<T> Place<T> {
+    /// The thread that took it last.
+    pub(crate) fn owner(&self) -> Arc<Identity> {
+        Arc::clone(&self.owner_locked())
+    }
+
+    fn owner_locked(&self) -> MutexGuard<'_, Arc<Identity>> {
+        self.owner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_taken(&self) -> bool {
+        self.taken.load(Relaxed)
+    }
+}
+
+/// The list.
+#[derive(Debug)]
+pub(crate) struct Registry<T> {
+    first: AtomicPtr<Place<T>>,
+    length: AtomicUsize,
+}
+
+impl<T> Registry<T> {
+    #[cfg(not(unc_model))]
+    pub(crate) const fn new() -> Registry<T> {
+        Registry { first: AtomicPtr::new(null_mut()), length: AtomicUsize::new(0) }
+    }
+
+    #[cfg(unc_model)]
+    pub(crate) fn new() -> Registry<T> {
+        Registry { first: AtomicPtr::new(null_mut()), length: AtomicUsize::new(0) }
+    }
+
+    /// How many places there are, or a few less.
+    pub(crate) fn len(&self) -> usize {
+        self.length.load(Relaxed)
+    }
+
+    /// A place for the calling thread: a free one, or one that `make` makes.
+    #[cfg_attr(unc_model, track_caller)]
+    pub(crate) fn take(&self, make: impl FnOnce() -> T) -> &Place<T> {
+        for place in self.iter().filter(|place| !place.is_taken()) {
+            // EDGE given-back (acquire): what the last owner did.
+            if place.taken.compare_exchange(false, true, Acquire, Relaxed).is_ok() {
+                *place.owner_locked() = current();
+                return place;
+            }
+        }
+        let place = Place {
+            value: make(),
+            taken: AtomicBool::new(true),
+            next: AtomicPtr::new(null_mut()),
+            owner: Mutex::new(current()),
+        };
+        self.add(Box::into_raw(Box::new(place)))
+    }
+
+    #[cfg_attr(unc_model, track_caller)]
+    fn add(&self, place: *mut Place<T>) -> &Place<T> {
+        // SAFETY: just made, and freed with the list (I1).
+        let place: &Place<T> = unsafe { &*place };
+        let address = (&raw const *place).cast_mut();
+        let mut first = self.first.load(Relaxed);
+        loop {
+            place.next.store(first, Relaxed);
+            // EDGE listed (release): the new place. An earlier one is in the same release sequence.
+            match self.first.compare_exchange(first, address, Release, Relaxed) {
+                Ok(_) => break,
+                Err(now) => first = now,
+            }
+        }
+        self.length.fetch_add(1, Relaxed);
+        place
+    }
+
+    /// Gives a place back, for the next that asks.
+    #[cfg_attr(unc_model, track_caller)]
+    pub(crate) fn give_back(&self, place: &Place<T>) {
+        // EDGE given-back (release): what this owner did.
+        place.taken.store(false, Release);
+    }
+
+    /// All places, taken or not.
+    #[cfg_attr(unc_model, track_caller)]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Place<T>> {
+        // EDGE listed (acquire): the places, as they were made.
+        let mut next = self.first.load(Acquire);
+        std::iter::from_fn(move || {
+            // SAFETY: null, or a place of this list (I1).
+            let place = unsafe { next.as_ref() }?;
+            next = place.next.load(Relaxed);
+            Some(place)
+        })
+    }
+}
+
+impl<T> Drop for Registry<T> {
+    fn drop(&mut self) {
+        let mut next = *self.first.get_mut();
+        while !next.is_null() {
+            // SAFETY: from a box, and no longer in use: the list is being dropped (I1).
+            let mut place = unsafe { Box::from_raw(next) };
+            next = *place.next.get_mut();
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Epochs with real threads: what is freed, when, and by which thread.
+
+#![cfg(not(unc_model))]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::scope;
+use std::time::Duration;
+use uncontended_atomic::{AtomicUsize, Ordering::Relaxed};
+use uncontended_reclaim::epoch::{Collector, Shared};
+use uncontended_reclaim::{Garbage, Limits};
+
+struct Counted(u64, Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.1.fetch_add(1, Relaxed);
+    }
+}
+
+fn counter() -> Arc<AtomicUsize> {
+    Arc::new(AtomicUsize::new(0))
+}
+
+fn counted(count: &Arc<AtomicUsize>) -> Box<Counted> {
+    Box::new(Counted(7, Arc::clone(count)))
+}
+
+#[test]
+fn nothing_is_freed_while_a_guard_exists_and_all_is_when_none_does() {
+    let (collector, dropped) = (Collector::new(), counter());
+    let cell = Shared::new(counted(&dropped), &collector);
+    let (outer, inner) = (collector.pin(), collector.pin());
+    let read = cell.load(&outer).unwrap();
+    cell.replace(None, &inner);
+    drop(inner);
+    let weight = Garbage { objects: 1, bytes: size_of::<Counted>() };
+    assert_eq!(collector.collect().unwrap().waits, weight);
+    assert_eq!((read.0, dropped.load(Relaxed)), (7, 0));
+    drop(outer);
+    assert_eq!(collector.collect().unwrap().freed, weight);
+    assert_eq!((dropped.load(Relaxed), collector.garbage()), (1, Garbage::default()));
+}
+
+#[test]
+fn a_guard_that_pins_again_gives_up_what_it_found() {
+    let (collector, dropped) = (Collector::new(), counter());
+    let mut guard = collector.pin();
+    let first = guard.epoch();
+    guard.retire(counted(&dropped));
+    collector.collect().unwrap();
+    assert_eq!((collector.epoch(), guard.epoch(), dropped.load(Relaxed)), (first + 1, first, 0));
+    guard.repin();
+    assert_eq!(guard.epoch(), first + 1);
+    collector.collect().unwrap();
+    assert_eq!(dropped.load(Relaxed), 1);
+    let _second = collector.pin();
+    guard.repin();
+    assert_eq!(guard.epoch(), first + 1, "with two guards it does nothing");
+}
+
+#[test]
+fn closures_run_later_and_a_panic_in_one_loses_no_other() {
+    let (collector, ran) = (Collector::new(), counter());
+    let guard = collector.pin();
+    for panics in [false, true, false] {
+        let ran = Arc::clone(&ran);
+        guard.defer(10, move || {
+            ran.fetch_add(1, Relaxed);
+            assert!(!panics, "on purpose");
+        });
+    }
+    drop(guard);
+    assert!(collector.garbage().bytes >= 30 && ran.load(Relaxed) == 0);
+    catch_unwind(AssertUnwindSafe(|| collector.collect())).expect_err("a closure panics");
+    assert_eq!((ran.load(Relaxed), collector.garbage().objects), (2, 1));
+    collector.collect().unwrap();
+    assert_eq!(ran.load(Relaxed), 3);
+}
+
+#[test]
+fn a_closure_may_retire_more() {
+    fn chain(collector: Arc<Collector>, length: u32) {
+        if length > 0 {
+            let next = Arc::clone(&collector);
+            collector.pin().defer(0, move || chain(next, length - 1));
+        }
+    }
+    let collector = Arc::new(Collector::with_limits(Limits { objects: 1, bytes: usize::MAX }));
+    chain(Arc::clone(&collector), if cfg!(miri) { 30 } else { 3_000 });
+    while collector.collect().unwrap().waits.objects > 0 {}
+    assert_eq!(Arc::strong_count(&collector), 1);
+}
+
+#[test]
+fn what_a_thread_retired_is_not_lost_when_it_ends() {
+    let (collector, dropped) = (Collector::new(), counter());
+    let collector = Arc::new(collector);
+    for round in 0..10 {
+        let (theirs, count) = (Arc::clone(&collector), Arc::clone(&dropped));
+        let thread = std::thread::spawn(move || theirs.pin().retire(counted(&count)));
+        thread.join().unwrap();
+        assert_eq!(collector.collect().unwrap().freed.objects, 1, "round {round}");
+    }
+    assert_eq!(dropped.load(Relaxed), 10);
+}
+
+#[test]
+fn a_collector_frees_everything_at_its_end() {
+    let (collector, dropped) = (Collector::new(), counter());
+    scope(|threads| {
+        threads.spawn(|| {
+            collector.pin().retire(counted(&dropped));
+            std::mem::forget(collector.pin());
+        });
+    });
+    collector.pin().retire(counted(&dropped));
+    std::mem::forget(collector.pin());
+    collector.collect().unwrap();
+    assert_eq!(dropped.load(Relaxed), 0, "leaked guards");
+    drop(collector);
+    assert_eq!(dropped.load(Relaxed), 2);
+}
+
+#[test]
+fn heavy_garbage_is_reclaimed_sooner() {
+    let limits = Limits { objects: usize::MAX, bytes: 1 << 20 };
+    let (collector, dropped) = (Collector::with_limits(limits), counter());
+    for _ in 0..4 {
+        collector.pin().retire_weighing(counted(&dropped), 1 << 20);
+    }
+    assert!(dropped.load(Relaxed) >= 2, "{}", dropped.load(Relaxed));
+}
+
+#[test]
+fn a_ticket_is_over_when_earlier_pins_are() {
+    let collector = Collector::new();
+    let before = collector.ticket();
+    assert!(!before.is_over());
+    assert_eq!(before.wait_for(Duration::ZERO), Ok(true));
+    let guard = collector.pin();
+    let pinned = collector.ticket();
+    assert_eq!(pinned.wait_for(Duration::from_millis(2)), Ok(false));
+    drop(guard);
+    assert_eq!(pinned.wait_for(Duration::from_secs(60)), Ok(true));
+}
+
+#[test]
+#[should_panic(expected = "a guard of another collector")]
+fn a_guard_of_another_collector_is_refused() {
+    let (one, other) = (Collector::new(), Collector::new());
+    let cell = Shared::new(Box::new(1), &one);
+    cell.load(&other.pin());
+}
+
+#[test]
+fn cells_can_be_changed_and_emptied_alone() {
+    let collector = Collector::new();
+    let guard = collector.pin();
+    let mut cell = Shared::empty(&collector);
+    assert!(cell.get_mut().is_none() && cell.load(&guard).is_none());
+    assert_eq!(cell.compare_exchange(None, Some(Box::new(1)), &guard), Ok(()));
+    assert_eq!(cell.compare_exchange(None, Some(Box::new(2)), &guard), Err(Some(Box::new(2))));
+    assert_eq!(cell.compare_exchange(cell.load(&guard), None, &guard), Ok(()));
+    cell.replace(Some(Box::new(3)), &guard);
+    *cell.get_mut().unwrap() += 1;
+    assert_eq!(
+        (cell.take(), cell.take(), collector.garbage().objects),
+        (Some(Box::new(4)), None, 1)
+    );
+}
+
+/// Threads that read, replace and end, in two collectors.
+#[test]
+fn many_threads_lose_nothing() {
+    let rounds = if cfg!(miri) { 20 } else { 3_000 };
+    let limits = Limits { objects: 100, bytes: usize::MAX };
+    let dropped = counter();
+    let worlds = [(); 2].map(|()| {
+        let collector = Collector::with_limits(limits);
+        (Shared::new(counted(&dropped), &collector), collector)
+    });
+    for _ in 0..3 {
+        scope(|threads| {
+            for _ in 0..4 {
+                threads.spawn(|| {
+                    for round in 0..rounds {
+                        let (cell, collector) = &worlds[round % 2];
+                        let guard = collector.pin();
+                        assert_eq!(cell.load(&guard).unwrap().0, 7);
+                        cell.replace(Some(counted(&dropped)), &guard);
+                    }
+                });
+            }
+        });
+    }
+    drop(worlds);
+    assert_eq!(dropped.load(Relaxed), 3 * 4 * rounds + 2);
+}
+
+/// A thread that pins while its thread-locals are destroyed has a place for each guard.
+#[test]
+fn a_thread_may_pin_while_it_ends() {
+    struct Late(Arc<Collector>, Arc<AtomicUsize>);
+    impl Drop for Late {
+        fn drop(&mut self) {
+            self.0.pin().retire(counted(&self.1));
+        }
+    }
+    thread_local!(static LATE: std::cell::RefCell<Option<Late>> = const { std::cell::RefCell::new(None) });
+    let (collector, dropped) = (Arc::new(Collector::new()), counter());
+    let (theirs, count) = (Arc::clone(&collector), Arc::clone(&dropped));
+    let thread = std::thread::spawn(move || {
+        LATE.set(Some(Late(Arc::clone(&theirs), count)));
+        drop(theirs.pin());
+    });
+    thread.join().unwrap();
+    collector.collect().unwrap();
+    assert_eq!(dropped.load(Relaxed), 1);
+}

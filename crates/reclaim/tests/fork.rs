@@ -1,0 +1,100 @@
+//! A forked child: readers of threads that it does not have keep nothing of an epoch, and at most an object each of
+//! hazards.
+
+#![cfg(all(target_os = "linux", not(any(unc_model, miri))))]
+
+use std::sync::mpsc::channel;
+use std::thread::scope;
+use uncontended_reclaim::epoch::{self, Collector};
+use uncontended_reclaim::hazard::{self, Domain};
+use uncontended_reclaim::{Life, Limits};
+
+/// Runs `check` in a child, while another thread reads; whether it returned true.
+fn in_child(read: impl FnOnce(&dyn Fn()) + Send, check: impl FnOnce() -> bool) -> bool {
+    let ((reading, reads), (end, ended)) = (channel::<()>(), channel::<()>());
+    scope(|threads| {
+        threads.spawn(move || {
+            read(&|| {
+                reading.send(()).unwrap();
+                ended.recv().unwrap();
+            })
+        });
+        reads.recv().unwrap();
+        // SAFETY: the child only runs `check`, and leaves by `_exit`; glibc's allocator works in a child.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check));
+            // SAFETY: it ends the child at once (L1).
+            unsafe { libc::_exit(i32::from(!passed.unwrap_or(false))) };
+        }
+        assert!(child > 0, "{}", std::io::Error::last_os_error());
+        let mut status = 0;
+        // SAFETY: waits for the child above, and writes its status (L2).
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        end.send(()).unwrap();
+        libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+    })
+}
+
+const LIMITS: Limits = Limits { objects: 1, bytes: usize::MAX };
+
+#[test]
+fn a_childs_epochs_do_not_wait_for_threads_that_it_lacks() {
+    let collector = Collector::with_limits(LIMITS);
+    let cell = epoch::Shared::new(Box::new(1), &collector);
+    let own = collector.pin();
+    let found = cell.load(&own).unwrap();
+    let passed = in_child(
+        |wait| {
+            let guard = collector.pin();
+            assert!(cell.load(&guard).is_some());
+            wait();
+        },
+        || {
+            // The forking thread's own pin counts.
+            cell.replace(Some(Box::new(2)), &own);
+            let pinned = collector.collect().unwrap();
+            let stalled = collector.stalled();
+            let is_own = stalled.len() == 1 && stalled[0].reader.life == Life::Exists;
+            let tid = i64::from(stalled[0].reader.tid);
+            // SAFETY: the call receives nothing (L1).
+            let is_own = is_own && tid == i64::from(unsafe { libc::getpid() });
+            *found == 1 && pinned.freed.objects == 0 && pinned.waits.objects == 1 && is_own
+        },
+    );
+    assert!(passed);
+    drop(own);
+    let passed = in_child(
+        |wait| {
+            let _guard = collector.pin();
+            wait();
+        },
+        || {
+            cell.replace(None, &collector.pin());
+            let collected = collector.collect().unwrap();
+            collected.freed.objects == 1 && collector.stalled().is_empty()
+        },
+    );
+    assert!(passed);
+}
+
+#[test]
+fn a_childs_hazards_keep_at_most_an_object_for_each_thread_that_it_lacks() {
+    let (domain, cell) = (Domain::new(), hazard::Shared::new(Box::new(1)));
+    let passed = in_child(
+        |wait| {
+            let guard = cell.guard().unwrap();
+            wait();
+            assert_eq!(*guard, 1);
+        },
+        || {
+            for round in 0..1_000 {
+                cell.replace(Some(Box::new(round)), &domain);
+            }
+            let collected = domain.collect().unwrap();
+            let held = domain.held();
+            collected.waits.objects == 1 && held.len() == 1 && held[0].by.life == Life::Vanished
+        },
+    );
+    assert!(passed);
+}
