@@ -45,8 +45,9 @@
 //! Locks are not poisoned: a panic releases the lock, and the next holder finds what the panic left.
 //!
 //! # Evidence
-//! tests/model.rs, tests/model_readers.rs: every execution that C11 or x86-TSO allows; tests/mutants: seeded bugs that
-//! they find; tests/stress.rs, tests/stress_readers.rs: holders that lose their CPU.
+//! tests/model.rs, tests/model_order.rs, tests/model_readers.rs: every execution that C11 or x86-TSO allows;
+//! tests/mutants: seeded bugs that they find; tests/stress.rs, tests/stress_readers.rs: holders that lose their CPU;
+//! tests/api.rs, tests/abuse.rs: guards that are forgotten, panics, forks, signals.
 
 mod bounded;
 mod bravo;

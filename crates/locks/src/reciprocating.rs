@@ -24,7 +24,7 @@
 //! turn: see `turn`. What the holder did.
 //!
 //! # Evidence
-//! tests/model.rs, tests/mutants/queues.toml.
+//! tests/model.rs, tests/model_order.rs, tests/mutants/queues.toml.
 //! # Sources
 //! Dice and Kogan, "Reciprocating Locks", arXiv 2501.02380: the order of service. There a thread comes by one swap,
 //! and marks the stack's end by its own node; here by compare and swap, so that a guard may go to another thread.
