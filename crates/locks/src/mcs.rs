@@ -39,6 +39,9 @@ use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use uncontended_atomic::{AtomicPtr, Named};
 
 /// A queue of waiters that wait by `W`. Two words.
+///
+/// `Mcs` alone, without its parameter, spins: with more threads than CPUs, all wait for one that has no CPU. There,
+/// `Mcs<SpinThenPark>`.
 #[derive(Debug)]
 pub struct Mcs<W = Spin> {
     tail: AtomicPtr<Node<W>>,

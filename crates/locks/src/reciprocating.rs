@@ -36,6 +36,9 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{AtomicPtr, Named};
 
 /// A stack of waiters that wait by `W`. Two words.
+///
+/// `Reciprocating` alone, without its parameter, spins: with more threads than CPUs, all wait for one that has no CPU.
+/// There, `Reciprocating<SpinThenPark>`.
 #[derive(Debug)]
 pub struct Reciprocating<W = Spin> {
     arrivals: AtomicPtr<W>,
