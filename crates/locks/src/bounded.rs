@@ -2,31 +2,33 @@
 //!
 //! # Contract
 //! From the moment that it stands in the queue, at most `MOST` threads that came later have the lock before a waiter,
-//! however many wait before it. It stands there after two steps, in which it does not wait.
+//! however many wait ahead of it. It stands there after two steps, in which it does not wait.
 //!
 //! # Weak spot
 //! Two locks in one: a waiter queues, and the head of the queue waits for the word, so a contended acquisition costs
-//! more than [`Futex`](crate::Futex)'s. Once the bound is reached, the lock is passed on in order of arrival, and stands
-//! idle while each head wakes up, until one is next that came later. `try_lock` refuses a lock that is free but reserved.
+//! more than [`Futex`](crate::Futex)'s. Once the bound is reached, the lock is passed on in order of arrival, and
+//! stands idle while each head wakes up, until one is next that came later. `try_lock` refuses a lock that is free but
+//! reserved.
 //!
 //! # State
 //! `word`: HELD; ASLEEP: the head may sleep on the word; how many threads wait; and in the upper half, how many have
-//! ever overtaken waiters. `limit`: what the upper half may reach. `queue`: the waiters, in order of arrival; its holder
-//! is the head. Counts are modulo 2^32.
+//! ever overtaken waiters. `limit`: what the upper half may reach. `queue`: the waiters, in order of arrival; its
+//! holder is the head. Counts are modulo 2^32.
 //!
 //! # Invariants
 //! I1: the thread that sets HELD holds the lock until HELD is cleared.
 //! I2: a thread that finds waiters takes the lock only by adding itself to the upper half, and only below the limit.
 //! I3: the limit is `MOST` more than what the upper half was when some head came. All that stand in the queue behind
-//!     that head, or take its place later, came after that: so the limit is `MOST` more at most than when any of them
-//!     came to stand there, and an old limit, which is lower, is no less true. It exceeds the upper half by 0 to `MOST`.
+//!     that head came to stand there after that: so the limit is at most `MOST` more than it was then, and an older
+//!     limit, which is lower, is no less true. It is ahead of the upper half by 0 to `MOST`.
 //! I4: the head sleeps only while HELD and ASLEEP are set: so a holder that clears HELD and finds ASLEEP wakes it.
 //!
 //! # Edges
 //! bounded: `unlock` -> `take`. What the holder did.
 //!
 //! # Evidence
-//! tests/model.rs: with `MOST` 0 and 1, also that no more overtake the first and the second; tests/mutants/bounded.toml.
+//! tests/model.rs; tests/model_order.rs: with `MOST` 0 and 1, no more overtake the first and the second waiter;
+//! tests/mutants/bounded.toml.
 //! # Sources
 //! Dice and Kogan, "Fissile Locks", arXiv 2003.05025: a queue whose head competes with those that come. Bounded bypass
 //! after a doorway: Lamport, "A new solution of Dijkstra's concurrent programming problem", CACM 17 (1974).

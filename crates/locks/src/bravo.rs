@@ -9,7 +9,9 @@
 //! # Weak spot
 //! A writer that finds a bias reads the whole table, a thousand places, and waits for its readers, about a microsecond
 //! without any; if it sleeps for one, a membarrier too. With more than one write in a few dozen microseconds readers
-//! mostly use the inner lock, and read a clock once in 32 times. A guard that is leaked keeps its place in the table.
+//! mostly use the inner lock, and read a clock once in 32 times: with one access in a hundred a write, one thread alone
+//! takes 1.22 times as long as with std's `RwLock`, and eight 1.56 times; with one in ten, 1.33 and 3.5 times
+//! (`l2_readers`, AMD EPYC, two CPUs). A guard that is leaked keeps its place in the table.
 //! After 2^32 threads, or biased locks, those that are new go by the inner lock. A thread that reads twice at a time
 //! waits for itself if a writer came between.
 //!

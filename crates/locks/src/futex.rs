@@ -16,7 +16,7 @@
 //! futex: `unlock` -> `lock`, `try_lock`. What the holder did.
 //!
 //! # Evidence
-//! tests/model.rs, tests/mutants/locks.toml.
+//! tests/model.rs, tests/model_order.rs, tests/mutants/locks.toml.
 //! # Sources
 //! Drepper, "Futexes are tricky" (mutex 2); futex(2).
 

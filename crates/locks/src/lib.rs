@@ -6,10 +6,12 @@
 //!
 //! | | the first to come takes it | overtaken a bounded number of times | in order of arrival |
 //! |---|---|---|---|
-//! | spins | [`Tas`], [`Ttas`], [`Ttas<Backoff>`](Backoff) | [`Reciprocating`] | [`Ticket`], [`Clh`], [`Mcs`] |
+//! | spins | [`Tas`], [`Ttas`], [`Ttas<Backoff>`](Backoff) | `Reciprocating<Spin>` | [`Ticket`], [`Clh`], `Mcs<Spin>` |
 //! | yields | [`Ttas<HintThenYield>`](HintThenYield) | `Reciprocating<SpinThenYield>` | `Mcs<SpinThenYield>` |
 //! | parks | [`WordQueue`] | `Reciprocating<Park>` | [`Mcs<Park>`](Park) |
 //! | spins, then parks | [`Futex`] | [`Bounded`], `Reciprocating<SpinThenPark>` | [`Mcs<SpinThenPark>`](SpinThenPark) |
+//!
+//! [`Mcs`] and [`Reciprocating`] without a parameter spin.
 //!
 //! Two look at what the scheduler does: [`PreemptionAware`] sleeps once its holder was seen to have lost its CPU, and
 //! [`Published`] passes over waiters that have lost theirs.
@@ -45,8 +47,9 @@
 //! Locks are not poisoned: a panic releases the lock, and the next holder finds what the panic left.
 //!
 //! # Evidence
-//! tests/model.rs, tests/model_readers.rs: every execution that C11 or x86-TSO allows; tests/mutants: seeded bugs that
-//! they find; tests/stress.rs, tests/stress_readers.rs: holders that lose their CPU.
+//! tests/model.rs, tests/model_order.rs, tests/model_readers.rs: every execution that C11 or x86-TSO allows;
+//! tests/mutants: seeded bugs that they find; tests/stress.rs, tests/stress_readers.rs: holders that lose their CPU;
+//! tests/api.rs, tests/abuse.rs: guards that are forgotten, panics, forks, signals.
 
 mod bounded;
 mod bravo;
@@ -112,7 +115,7 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// Waits until the lock is free, and takes it.
     fn lock(&self);
 
-    /// Takes the lock if it is free. ([`Bounded`] may refuse one that is reserved for its first waiter.)
+    /// Takes the lock if it is free. ([`Bounded`] may refuse one that is reserved for its waiters.)
     fn try_lock(&self) -> bool;
 
     /// Gives the lock back. Any thread may do so for the one that took it.

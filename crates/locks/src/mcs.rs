@@ -26,18 +26,22 @@
 //! turn: see `turn`. What the holder did.
 //!
 //! # Evidence
-//! tests/model.rs, tests/mutants/locks.toml.
+//! tests/model.rs, tests/model_order.rs, tests/mutants/locks.toml.
 //! # Sources
 //! Mellor-Crummey and Scott 1991; the node that leaves: K42's form (Auslander, Edelsohn, Krieger, Rosenburg and
 //! Wisniewski, US patent application 2003/0200457, abandoned), as in Scott's "Shared-Memory Synchronization", 2013.
 
+use crate::pause::AboutToStore;
 use crate::tail::{free, held};
 use crate::{RawLock, Spin, Turn};
 use std::ptr;
 use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use uncontended_atomic::{AtomicPtr, Named, spin_loop};
+use uncontended_atomic::{AtomicPtr, Named};
 
 /// A queue of waiters that wait by `W`. Two words.
+///
+/// `Mcs` alone, without its parameter, spins: with more threads than CPUs, all wait for one that has no CPU. There,
+/// `Mcs<SpinThenPark>`.
 #[derive(Debug)]
 pub struct Mcs<W = Spin> {
     tail: AtomicPtr<Node<W>>,
@@ -119,13 +123,14 @@ impl<W: Turn> Mcs<W> {
 #[cold]
 #[cfg_attr(unc_model, track_caller)]
 fn followed<W>(link: &AtomicPtr<Node<W>>) -> *mut Node<W> {
+    let mut pause = AboutToStore::default();
     loop {
         // EDGE mcs-link (acquire): the node.
         let found = link.load(Acquire);
         if !found.is_null() {
             return found;
         }
-        spin_loop();
+        pause.pause();
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a waiter does between two looks at a lock that all waiters look at.
 
 use std::fmt;
-use uncontended_atomic::{spin_for_ns, yield_now};
+use std::time::Duration;
+use uncontended_atomic::{spin_for_ns, spin_loop, yield_now};
 use uncontended_wait::Deadline;
 
 /// What to do between two looks. A new one for each wait.
@@ -37,6 +38,31 @@ pub(crate) fn has_passed(deadline: Deadline) -> bool {
     return deadline != Deadline::NEVER && uncontended_atomic::choose(2) == 1;
     #[cfg(not(unc_model))]
     deadline.has_passed()
+}
+
+/// For a store that another thread makes next, in a few nanoseconds unless it has lost its CPU: hints for about a
+/// microsecond, then yields, then sleeps. If this thread has a real-time priority and that one has not, a sleep alone
+/// lets it run.
+#[derive(Debug, Default)]
+pub(crate) struct AboutToStore {
+    looks: u32,
+}
+
+impl AboutToStore {
+    const YIELDS: u32 = 16;
+    const SLEEP: Duration = Duration::from_micros(50);
+
+    pub(crate) fn pause(&mut self) {
+        if cfg!(unc_model) {
+            return spin_loop();
+        }
+        self.looks = (self.looks + 1).min(LOOKS + Self::YIELDS + 1);
+        match self.looks {
+            ..=LOOKS => spin_for_ns(HINT_NS),
+            looks if looks <= LOOKS + Self::YIELDS => yield_now(),
+            _ => std::thread::sleep(Self::SLEEP),
+        }
+    }
 }
 
 /// The processor's hint for wait loops, for about 25 ns.
@@ -97,5 +123,19 @@ impl Pause for Yield {
     #[inline]
     fn pause(&mut self) {
         yield_now();
+    }
+}
+
+#[cfg(all(test, not(unc_model)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_does_not_come_is_slept_for() {
+        let mut pause = AboutToStore::default();
+        (0..LOOKS + AboutToStore::YIELDS).for_each(|_| pause.pause());
+        let begun = std::time::Instant::now();
+        (0..5).for_each(|_| pause.pause());
+        assert!(begun.elapsed() >= 5 * AboutToStore::SLEEP);
     }
 }

@@ -9,8 +9,9 @@
 //! # Weak spot
 //! Every reader changes two words that all readers share, so that readers alone do not scale: see
 //! [`Bravo`](crate::Bravo). A writer that leaves wakes each sleeping reader, one call to the kernel each. Until the
-//! last reader of a phase runs again, all others wait. A waiter cannot give up, and a thread that reads twice at a time
-//! waits for itself if a writer came between.
+//! last reader of a phase runs again, all others wait: on two CPUs, with one access in ten a write, two threads take
+//! 1.28 times as long as with std's `RwLock`, and eight 2.8 times (`l2_readers`, AMD EPYC). A waiter cannot give up,
+//! and a thread that reads twice at a time waits for itself if a writer came between.
 //!
 //! # State
 //! `arrived`: PRESENT while a writer is; PHASE, the parity of the last writer that was; above them, the number of

@@ -25,7 +25,8 @@
 //! tests/model.rs, where any waiter may run on the holder's CPU; tests/mutants/queues.toml.
 //! # Sources
 //! FlexGuard (Laforet, Kashyap, Iorgulescu, Lawall and Lozi, SOSP 2025), where an eBPF program, which takes privileges,
-//! tells of each switch. The extension of time slices by rseq, newer than Linux 6.18, is not used.
+//! tells of each switch. Linux 6.18 has no extension of time slices by rseq (it refuses `prctl(79)`, and its feature
+//! size, `AT_RSEQ_FEATURE_SIZE`, is 28, without that field): the stamp of the CPU stands in for it.
 
 use crate::pause::{HINT_NS, has_passed};
 use crate::{Deadline, RawLock, Timed, TimedOut};

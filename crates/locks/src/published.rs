@@ -4,12 +4,13 @@
 //! # Weak spot
 //! A waiter that is passed over comes again at the end of the queue, so one that often loses its CPU may wait for long.
 //! A waiter allocates its node, and reads the clock once a microsecond. The node of one that gives up stays until the
-//! lock is given back, which takes as long as there are such nodes. One that loses its CPU just after it published
-//! holds up the others for as long as it takes.
+//! lock is given back; so once there are 64 such nodes, a waiter with a deadline does not queue, but tries the lock and
+//! yields in turn. One that loses its CPU just after it published holds up the others for as long as it takes.
 //!
 //! # State
 //! `tail`: FREE; HELD, without waiters; or the last waiter's node. `next`: the node of the holder's successor, if it is
-//! known. A node: WAITING, until it is GRANTED the lock or PASSED over, or its waiter has LEFT.
+//! known. A node: WAITING, until it is GRANTED the lock or PASSED over, or its waiter has LEFT. `left`: how many have
+//! LEFT and are there still.
 //!
 //! # Invariants
 //! I1: as I1 of `mcs`: a waiter stores its node once, in what it found in `tail`.
@@ -19,6 +20,8 @@
 //!     other thread finds it.
 //! I4: `next` is null while the lock is free, and when a waiter gets it.
 //! I5: only the holder changes HELD or a node to FREE, a node to HELD, or clears `next`.
+//! I6: `left` is changed after the node, by its waiter and by the holder, in either order; modulo 2^32 it is right once
+//!     both have done so. It only limits how many nodes are left; a thread may leave one more.
 //!
 //! # Edges
 //! published-free: `unlock` stores FREE -> `enqueue` and `try_lock` replace it. What the holder did.
@@ -28,25 +31,24 @@
 //! published-left: `wait` stores LEFT -> `unlock`. That the waiter no longer needs the node.
 //!
 //! # Evidence
-//! tests/model.rs, where any waiter may seem to have lost its CPU; tests/mutants/queues.toml.
+//! tests/model.rs, tests/model_order.rs, where any waiter may seem to have lost its CPU; tests/mutants/queues.toml.
 //! # Sources
 //! He, Scherer and Scott, "Preemption adaptivity in time-published queue-based spin locks", HiPC 2005.
 
-use crate::pause::{HINT_NS, has_passed};
+use crate::pause::{AboutToStore, HINT_NS, has_passed};
 use crate::tail::{free, held};
 use crate::{Deadline, RawLock, Timed, TimedOut};
 use std::ptr;
 use std::time::Duration;
 use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use uncontended_atomic::{
-    AtomicPtr, AtomicU32, AtomicU64, Box, Named, spin_for_ns, spin_loop, yield_now,
-};
+use uncontended_atomic::{AtomicPtr, AtomicU32, AtomicU64, Box, Named, spin_for_ns, yield_now};
 
-/// A queue of waiters that yield after ten microseconds. Two words.
+/// A queue of waiters that yield after ten microseconds. Two words and a half.
 #[derive(Debug)]
 pub struct Published {
     tail: AtomicPtr<Node>,
     next: AtomicPtr<Node>,
+    left: AtomicU32,
 }
 
 #[derive(Debug)]
@@ -65,6 +67,8 @@ const GRANTED: u32 = 1;
 const PASSED: u32 = 2;
 const LEFT: u32 = 3;
 
+/// Nodes that may be left in the queue before waiters with a deadline no longer join it.
+const MOST_LEFT: u32 = if cfg!(unc_model) { 1 } else { 64 };
 /// Looks between two publications: about a microsecond.
 const LOOKS: u32 = 40;
 /// A waiter that has not published for so long has lost its CPU, or gave it away.
@@ -89,7 +93,11 @@ impl Published {
     /// A lock that is free.
     #[cfg(not(unc_model))]
     pub const fn new() -> Published {
-        Published { tail: AtomicPtr::new(FREE), next: AtomicPtr::new(ptr::null_mut()) }
+        Published {
+            tail: AtomicPtr::new(FREE),
+            next: AtomicPtr::new(ptr::null_mut()),
+            left: AtomicU32::new(0),
+        }
     }
 
     /// Whether some thread waits, or has left; others may change that at once.
@@ -98,10 +106,18 @@ impl Published {
         tail != FREE && tail != HELD
     }
 
+    /// How many nodes of waiters that gave up are in the queue; others may change that at once.
+    pub fn left(&self) -> u32 {
+        self.left.load(Relaxed).cast_signed().max(0).cast_unsigned()
+    }
+
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait(&self, deadline: Deadline) -> Result<(), TimedOut> {
         loop {
+            if deadline != Deadline::NEVER && self.left() >= MOST_LEFT {
+                return self.poll(deadline);
+            }
             let node = Box::into_raw(Box::new(Node {
                 next: AtomicPtr::new(ptr::null_mut()).named("behind"),
                 state: AtomicU32::new(WAITING).named("state"),
@@ -114,7 +130,10 @@ impl Published {
                 await_turn(unsafe { &*node }, deadline)
             };
             match state {
-                LEFT => return Err(TimedOut), // The holder frees the node (I2).
+                LEFT => {
+                    self.left.fetch_add(1, Relaxed); // I6
+                    return Err(TimedOut); // The holder frees the node (I2).
+                }
                 // SAFETY: this thread holds the lock, and the node is in the queue still (I2).
                 GRANTED => self.leave(unsafe { &*node }, node),
                 _ => {}
@@ -125,6 +144,18 @@ impl Published {
                 return Ok(());
             }
         }
+    }
+
+    /// Waits without a node.
+    #[cfg_attr(unc_model, track_caller)]
+    fn poll(&self, deadline: Deadline) -> Result<(), TimedOut> {
+        while !self.try_lock() {
+            if has_passed(deadline) {
+                return Err(TimedOut);
+            }
+            yield_now();
+        }
+        Ok(())
     }
 
     /// Puts a node at the end of the queue; whether the lock was free, and is this thread's.
@@ -183,6 +214,7 @@ impl Default for Published {
         Published {
             tail: AtomicPtr::new(FREE).named("tail"),
             next: AtomicPtr::new(ptr::null_mut()).named("next"),
+            left: AtomicU32::new(0).named("left"),
         }
     }
 }
@@ -223,30 +255,33 @@ fn await_turn(node: &Node, deadline: Deadline) -> u32 {
 #[cold]
 #[cfg_attr(unc_model, track_caller)]
 fn followed(link: &AtomicPtr<Node>) -> *mut Node {
+    let mut pause = AboutToStore::default();
     loop {
         // EDGE published-link (acquire): the node.
         let found = link.load(Acquire);
         if !found.is_null() {
             return found;
         }
-        spin_loop();
+        pause.pause();
     }
 }
 
-/// Passes over a node, which its waiter frees, or this thread if that has left.
+/// Passes over a node, which its waiter frees, or this thread if that has left. Whether it has.
 ///
 /// # Safety
 /// The node is out of the queue (I3), and was not GRANTED.
 #[cfg_attr(unc_model, track_caller)]
-unsafe fn pass_over(node: *mut Node) {
+unsafe fn pass_over(node: *mut Node) -> bool {
     // SAFETY: the waiter needs it until it has left WAITING, and if it left, it is this thread's (I2).
     let state = unsafe { &(*node).state };
     // EDGE published-turn (release): this thread no longer needs the node.
     // EDGE published-left (acquire): the waiter no longer needs it.
-    if state.compare_exchange(WAITING, PASSED, Release, Acquire).is_err() {
+    let has_left = state.compare_exchange(WAITING, PASSED, Release, Acquire).is_err();
+    if has_left {
         // SAFETY: it was made by `Box`, and its waiter has LEFT it (I2).
         drop(unsafe { Box::from_raw(node) });
     }
+    has_left
 }
 
 // SAFETY: the lock passes from FREE (published-free), or from its holder, who alone may (I5), to the one waiter that it
@@ -293,7 +328,9 @@ unsafe impl RawLock for Published {
             }
             let behind = self.behind(node, next);
             // SAFETY: it is out of the queue: the one behind it was read, or it is no longer the tail (I3).
-            unsafe { pass_over(node) };
+            if unsafe { pass_over(node) } {
+                self.left.fetch_sub(1, Relaxed); // I6
+            }
             let Some(behind) = behind else { return };
             node = behind;
         }

@@ -24,7 +24,7 @@
 //! turn: see `turn`. What the holder did.
 //!
 //! # Evidence
-//! tests/model.rs, tests/mutants/queues.toml.
+//! tests/model.rs, tests/model_order.rs, tests/mutants/queues.toml.
 //! # Sources
 //! Dice and Kogan, "Reciprocating Locks", arXiv 2501.02380: the order of service. There a thread comes by one swap,
 //! and marks the stack's end by its own node; here by compare and swap, so that a guard may go to another thread.
@@ -36,6 +36,9 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{AtomicPtr, Named};
 
 /// A stack of waiters that wait by `W`. Two words.
+///
+/// `Reciprocating` alone, without its parameter, spins: with more threads than CPUs, all wait for one that has no CPU.
+/// There, `Reciprocating<SpinThenPark>`.
 #[derive(Debug)]
 pub struct Reciprocating<W = Spin> {
     arrivals: AtomicPtr<W>,

@@ -7,7 +7,9 @@
 //! # Weak spot
 //! Readers starve: under steady writes a copy that takes longer than the time between two writes never succeeds, so
 //! [`SeqLock::read_within`] bounds how often it is tried. A writer that loses its CPU while it writes keeps all readers
-//! waiting until it runs again. A copy costs a load a word, so that beyond a few cache lines a lock is cheaper.
+//! waiting until it runs again. A copy costs a load a word, so that beyond a few cache lines a lock is cheaper. With
+//! two threads and one access in ten a write, an access to 64 bytes takes 0.63 of what std's `RwLock` does, against
+//! 0.07 with one in ten thousand (`l2_readers`, AMD EPYC, two CPUs).
 //!
 //! # State
 //! `sequence`: twice the number of writes, and one more while one is under way. `cells`: the value.

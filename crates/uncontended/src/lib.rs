@@ -138,6 +138,8 @@ macro_rules! span {
 mod book {
     #[doc = include_str!("../docs/choosing_a_primitive.md")]
     mod choosing {}
+    #[doc = include_str!("../docs/coming_from_parking_lot.md")]
+    mod coming {}
     #[doc = include_str!("../docs/replacing_crossbeam_channel.md")]
     mod replacing {}
 }
