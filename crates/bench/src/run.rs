@@ -267,12 +267,12 @@ impl Runner<'_> {
         let patience = Patience { limit, is_over: self.bench.is_over };
         let (work, measured) = guard::run(work, block, patience);
         subject.work = work;
-        let mut note = |failure: Failure| {
+        let note = |failure: Failure| {
             // What was measured before an interruption stands.
             if failure != Failure::Interrupted || contender.tally.is_empty() {
                 contender.tally.failed = Some(failure.to_string());
             }
         };
-        measured.map_err(|failure| note(failure)).ok()
+        measured.map_err(note).ok()
     }
 }

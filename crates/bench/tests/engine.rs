@@ -3,9 +3,7 @@
 mod common;
 
 use common::{Script, costs, cpus, options, row};
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use uncontended_bench::{Bench, Block, Place, Ratio, Report, Role, Stopped, Table};
 
@@ -290,7 +288,7 @@ fn only_what_is_asked_for_runs_and_always_the_baseline() {
 
 #[test]
 fn an_interruption_ends_a_block_and_keeps_the_rounds_before_it() {
-    static IS_OVER: AtomicBool = AtomicBool::new(false);
+    static IS_OVER: OnceLock<()> = OnceLock::new();
     let script = Script::new();
     let mut random = uncontended_testkit::Random(7);
     let mut cost = costs(&script, move |_| 1_000_000 + random.below(1_000_000));
@@ -302,14 +300,14 @@ fn an_interruption_ends_a_block_and_keeps_the_rounds_before_it() {
         .subject("two", move |block: &mut Block| {
             blocks += 1;
             if blocks == 30 {
-                IS_OVER.store(true, Relaxed);
+                IS_OVER.get_or_init(|| ());
                 std::thread::sleep(Duration::from_secs(30));
             }
             cost(block);
         })
         .case("second")
         .subject("one", costs(&script, |_| 1_000_000))
-        .until(|| IS_OVER.load(Relaxed))
+        .until(|| IS_OVER.get().is_some())
         .run(&uncontended_bench::Options { rounds: 60, width: 1e-9, ..options() });
     assert!(begun.elapsed() < Duration::from_secs(20), "the block was not waited for");
     let first = report.tables[0].outcome.as_ref().unwrap();

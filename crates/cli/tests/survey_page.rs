@@ -19,7 +19,7 @@ fn a_page_has_pictures_and_tables_and_loads_nothing() {
     for expected in ["From the cheapest to the dearest", "Locks by threads", "Gaps", "processor"] {
         assert!(page.contains(expected), "{expected}");
     }
-    assert!(page.contains("<td>futex</td>"), "a row of a table");
+    assert!(page.contains("<td>Futex</td>"), "a row of a table");
     for request in ["http://", "https://", "src=", "<link", "url("] {
         assert!(!page.contains(request), "{request}");
     }
@@ -37,6 +37,9 @@ fn a_lock_that_is_not_known_is_refused_with_the_nearest_name() {
     assert!(refused(&["locks", "--lock", "futx"]).contains("did you mean futex?"));
     assert!(refused(&["contention", "--lock", "futex"]).contains("add the topic locks"));
     assert!(refused(&["lock"]).contains("did you mean locks?"));
+    assert!(
+        refused(&["locks", "--lock", "Ttas<HintThenYeild>"]).contains("did you mean ttas-yield?")
+    );
 }
 
 #[test]
@@ -73,4 +76,45 @@ fn as_many_threads_are_measured_as_are_asked_for() {
         .unwrap();
     let shown = common::stdout(&output);
     assert!(shown.contains("7 threads, OTHER"), "{shown}");
+}
+
+/// A user who asks what a topic is finds the topics in the help.
+#[test]
+fn the_help_lists_the_topics_with_or_without_one() {
+    for arguments in [&["survey", "--help"][..], &["survey", "locks", "--help"]] {
+        let output = unc().args(arguments).output().unwrap();
+        let shown = common::stdout(&output);
+        for topic in ["machine", "contention", "locks", "scale", "spawn", "jitter", "affinity"] {
+            assert!(shown.contains(&format!("  {topic} ")), "{topic}: {shown}");
+        }
+    }
+}
+
+/// A lock has one name, the library's, and is found by it, in any case, or by a short one for a shell.
+#[test]
+fn a_lock_is_asked_for_by_its_type_or_by_a_short_name() {
+    let output = unc()
+        .args(["survey", "locks", "-q", "--lock", "mcs<spinthenpark>", "--lock", "ttas-yield"])
+        .args(["--lock", "combining", "--lock", "delegate", "--lock", "seqlock"])
+        .args(["--budget", "3s", "--json", "-"])
+        .output()
+        .unwrap();
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = found["topics"][0]["rows"].as_array().unwrap();
+    for name in ["std", "Mcs<SpinThenPark>", "Ttas<HintThenYield>", "Combining", "delegate"] {
+        let row = rows.iter().find(|row| row["name"] == name && row["threads"] == 2);
+        let row = row.unwrap_or_else(|| panic!("{name} among {rows:?}"));
+        assert!(row["failed"].is_null() && row["wait_ns"].as_f64().unwrap() > 0.0, "{row}");
+        let worst = row["worst_wait_is_cut"].as_array().unwrap();
+        assert!(worst.len() == 4 && row["intervals"]["wait_ns"].is_object(), "{row}");
+    }
+    let readers = |name: &str| {
+        let mut rows = rows.iter().filter(|row| !row["one_write_in"].is_null());
+        rows.find(|row| row["name"] == name && row["threads"] == 2).unwrap().clone()
+    };
+    assert_eq!(readers("std RwLock")["role"], "baseline");
+    assert!(
+        readers("SeqLock")["failed"].is_null() && readers("SeqLock")["ns"].as_f64() > Some(0.0)
+    );
+    assert!(!rows.iter().any(|row| row["name"] == "Bravo<PhaseFair<Spin>>"), "not asked for");
 }

@@ -31,7 +31,7 @@ pub enum Waits {
 
 /// What to do with each lock.
 pub trait Visit {
-    /// Called for each of them, with its name.
+    /// Called for each of them, with the name of its type.
     fn visit<L: RawLock + 'static>(&mut self, name: &'static str, order: Order, waits: Waits);
 }
 
@@ -39,24 +39,28 @@ pub trait Visit {
 pub fn each(visit: &mut impl Visit) {
     use Order::{Arrival, Barging};
     use Waits::{Parks, Spins, Yields};
-    visit.visit::<Tas>("tas", Barging, Spins);
-    visit.visit::<Ttas<Hint>>("ttas", Barging, Spins);
-    visit.visit::<Ttas<Backoff>>("ttas-backoff", Barging, Spins);
-    visit.visit::<Ttas<HintThenYield>>("ttas-yield", Barging, Yields);
-    visit.visit::<Ttas<Yield>>("ttas-yields", Barging, Yields);
-    visit.visit::<Futex>("futex", Barging, Parks);
-    visit.visit::<PreemptionAware>("preemption-aware", Barging, Parks);
-    visit.visit::<WordQueue<Park>>("word-queue", Barging, Parks);
-    visit.visit::<Bounded>("bounded", Order::Bounded, Parks);
-    visit.visit::<Reciprocating<Spin>>("reciprocating", Order::Bounded, Spins);
-    visit.visit::<Reciprocating<SpinThenPark>>("reciprocating-park", Order::Bounded, Parks);
-    visit.visit::<Ticket<Hint>>("ticket", Arrival, Spins);
-    visit.visit::<Ticket<HintThenYield>>("ticket-yield", Arrival, Yields);
-    visit.visit::<Clh<Hint>>("clh", Arrival, Spins);
-    visit.visit::<Clh<HintThenYield>>("clh-yield", Arrival, Yields);
-    visit.visit::<Published>("published", Order::ArrivalOfRunning, Yields);
-    visit.visit::<Mcs<Spin>>("mcs", Arrival, Spins);
-    visit.visit::<Mcs<SpinThenYield>>("mcs-yield", Arrival, Yields);
-    visit.visit::<Mcs<Park>>("mcs-parks", Arrival, Parks);
-    visit.visit::<Mcs<SpinThenPark>>("mcs-park", Arrival, Parks);
+    visit.visit::<Tas>("Tas", Barging, Spins);
+    visit.visit::<Ttas<Hint>>("Ttas<Hint>", Barging, Spins);
+    visit.visit::<Ttas<Backoff>>("Ttas<Backoff>", Barging, Spins);
+    visit.visit::<Ttas<HintThenYield>>("Ttas<HintThenYield>", Barging, Yields);
+    visit.visit::<Ttas<Yield>>("Ttas<Yield>", Barging, Yields);
+    visit.visit::<Futex>("Futex", Barging, Parks);
+    visit.visit::<PreemptionAware>("PreemptionAware", Barging, Parks);
+    visit.visit::<WordQueue<Park>>("WordQueue<Park>", Barging, Parks);
+    visit.visit::<Bounded>("Bounded", Order::Bounded, Parks);
+    visit.visit::<Reciprocating<Spin>>("Reciprocating<Spin>", Order::Bounded, Spins);
+    visit.visit::<Reciprocating<SpinThenPark>>(
+        "Reciprocating<SpinThenPark>",
+        Order::Bounded,
+        Parks,
+    );
+    visit.visit::<Ticket<Hint>>("Ticket<Hint>", Arrival, Spins);
+    visit.visit::<Ticket<HintThenYield>>("Ticket<HintThenYield>", Arrival, Yields);
+    visit.visit::<Clh<Hint>>("Clh<Hint>", Arrival, Spins);
+    visit.visit::<Clh<HintThenYield>>("Clh<HintThenYield>", Arrival, Yields);
+    visit.visit::<Published>("Published", Order::ArrivalOfRunning, Yields);
+    visit.visit::<Mcs<Spin>>("Mcs<Spin>", Arrival, Spins);
+    visit.visit::<Mcs<SpinThenYield>>("Mcs<SpinThenYield>", Arrival, Yields);
+    visit.visit::<Mcs<Park>>("Mcs<Park>", Arrival, Parks);
+    visit.visit::<Mcs<SpinThenPark>>("Mcs<SpinThenPark>", Arrival, Parks);
 }

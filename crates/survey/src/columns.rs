@@ -99,16 +99,23 @@ pub(crate) fn jitter(topic: &Topic) -> Vec<Headed> {
 fn by_cause(topic: &Topic) -> Table {
     let mut columns = vec![
         Column::word("CPU"),
-        Column::figure("per second").of("gaps"),
+        Column::figure("per second").of("gaps").goes(1),
         Column::figure("time").of("gaps"),
     ];
-    columns.extend(Cause::ALL.map(|cause| Column::figure(cause.key()).of("of which due to")));
+    let is_found = |cause: &Cause| {
+        let gaps = topic.rows.iter().filter_map(|row| row.gaps.as_ref());
+        gaps.flat_map(|gaps| &gaps.by).any(|by| by.by == *cause)
+    };
+    // A machine without quotas needs no column for them.
+    let shown = |cause: &Cause| *cause != Cause::Throttling || is_found(cause);
+    let shown: Vec<Cause> = Cause::ALL.into_iter().filter(shown).collect();
+    columns.extend(shown.iter().map(|cause| Column::figure(cause.key()).of("of which due to")));
     let mut table = Table::new(columns);
     for row in &topic.rows {
         let mut cells = vec![row.name.clone()];
         match (&row.failed, &row.gaps) {
             (Some(why), _) => cells.push(format!("failed: {why}")),
-            (None, Some(gaps)) => cells.extend(causes(gaps)),
+            (None, Some(gaps)) => cells.extend(causes(gaps, &shown)),
             (None, None) => {}
         }
         table.row(cells);
@@ -116,7 +123,7 @@ fn by_cause(topic: &Topic) -> Table {
     table
 }
 
-fn causes(gaps: &Gaps) -> Vec<String> {
+fn causes(gaps: &Gaps, shown: &[Cause]) -> Vec<String> {
     let seconds = gaps.watched_ns.max(1) as f64 / 1e9;
     let of_time = |ns: u64| percent(ns as f64 / gaps.watched_ns.max(1) as f64);
     let mut cells = vec![number(gaps.count as f64 / seconds), of_time(gaps.total_ns)];
@@ -124,7 +131,7 @@ fn causes(gaps: &Gaps) -> Vec<String> {
         let found = gaps.by.iter().find(|by| by.by == cause);
         found.map_or_else(|| "–".to_owned(), |by| of_time(by.total_ns))
     };
-    cells.extend(Cause::ALL.map(of));
+    cells.extend(shown.iter().copied().map(of));
     cells
 }
 

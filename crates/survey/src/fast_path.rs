@@ -3,7 +3,7 @@
 //! # Sources
 //! Document 003: 7 and 14 ns for a spinlock's and a mutex's, 130 ns for a yield.
 
-use crate::locks::{BASELINE, Guarding, Guards, Inside, Work, every};
+use crate::guarded::{BASELINE, Guarding, Guards, Inside, Work, every};
 use crate::{Class, Plan, Topic};
 use std::hint::black_box;
 use uncontended_bench::{Bench, Block, Place};

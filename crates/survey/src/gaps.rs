@@ -8,10 +8,10 @@
 //! reading. Other gaps are not seen then; the time watched says so.
 //!
 //! Causes, the first that applies: `throttling` (an involuntary switch of this thread, and a control group with a quota
-//! stood still for at least half of the gap), `preemption` (an involuntary switch otherwise: exact), `steal` (the kernel's
-//! count of it rose, in hundredths of a second, and the gap lasts a millisecond or more), `interrupt` and `softirq` (of
-//! this CPU: their count rose), `unknown`: nothing that the kernel counts rose. A hypervisor that takes the CPU without
-//! telling, and the firmware, are unknown.
+//! stood still for at least half of the gap), `preemption` (an involuntary switch otherwise: exact), `steal` (the
+//! kernel's count of it rose, in hundredths of a second, and the gap lasts a millisecond or more), `interrupt` and
+//! `softirq` (of this CPU: their count rose), `unknown`: nothing that the kernel counts rose. A hypervisor that takes
+//! the CPU without telling, and the firmware, are unknown.
 //! # Sources
 //! proc(5): /proc/interrupts, /proc/softirqs, /proc/stat; getrusage(2). The method is that of sysjitter and of the
 //! kernel's osnoise tracer.

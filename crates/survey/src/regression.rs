@@ -1,7 +1,7 @@
 //! Intervals of what follows from the coefficients of a linear law, by Student's t.
 //!
 //! # Contract
-//! A law says that each row, times the coefficients, yields 1 but for an error; errors are independent, of mean 0 and of
+//! A law says that each row, times the coefficients, yields 1 and an error; errors are independent, of mean 0 and of
 //! one size, which is estimated from what the fit leaves over. [`Spread`] then has the interval at 95 % of any weighted
 //! sum of the coefficients, and of the ratio of two such sums. It takes more rows than coefficients: with as many, the
 //! law goes through every point, and nothing tells the errors.

@@ -40,6 +40,12 @@ pub(crate) fn measure(plan: &Plan, earlier: &[Topic]) -> Topic {
         return topic;
     }
     let measures = !is_fed(earlier.iter().map(|topic| topic.topic), cpus);
+    if measures && counts(plan, cpus).len() < FEWEST {
+        let few = format!(
+            "--threads allows fewer than {FEWEST} numbers of threads, and the law has as many parameters"
+        );
+        return Topic::left_out("scale", QUESTION, &few);
+    }
     let own = measures.then(|| contention::shared(plan, &counts(plan, cpus)));
     // Its own numbers of threads are more than those of the topic contention.
     let is_source =
@@ -89,8 +95,12 @@ fn counts(plan: &Plan, cpus: usize) -> Vec<usize> {
 /// The rows of a topic that differ in their number of threads alone.
 fn series(topic: &Topic, most: usize) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
-    let takes_part =
-        |row: &&Row| row.role != "control" && row.failed.is_none() && row.threads <= most;
+    let takes_part = |row: &&Row| {
+        row.role != "control"
+            && row.failed.is_none()
+            && row.threads <= most
+            && row.one_write_in.is_none()
+    };
     for row in topic.rows.iter().filter(takes_part) {
         let name = match topic.topic {
             "locks" => format!("{} (lock)", row.name),

@@ -1,11 +1,11 @@
 //! The survey for people: a table a topic.
 
-use crate::{FOUND_ON, Row, Slowed, Survey, Topic, columns};
+use crate::{Class, Ends, FOUND_ON, HandOff, Row, Slowed, Survey, Topic, columns};
 use std::fmt::Write as _;
 use uncontended_figures::read::Quantity;
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::text::{several, wrap};
-use uncontended_figures::{duration, duration_f, number, ratio};
+use uncontended_figures::{Dimension, duration, duration_f, number, quantity, ratio};
 
 /// The survey as text, for a terminal of `columns` columns.
 #[must_use]
@@ -78,7 +78,8 @@ pub fn tables(topic: &Topic) -> Vec<(Option<String>, Table)> {
 
 fn of_part(topic: &Topic, part: &[&Row]) -> Vec<(Option<String>, Table)> {
     let first = (heading(topic, part), table(topic, part));
-    let others = [longest(part), slowed(part)].into_iter().flatten().map(|table| (None, table));
+    let others = [waits(part), longest(part), slowed(part)];
+    let others = others.into_iter().flatten().map(|table| (None, table));
     std::iter::once(first).chain(others).collect()
 }
 
@@ -89,8 +90,7 @@ fn parts(topic: &Topic) -> Vec<Vec<&Row>> {
     }
     let mut parts: Vec<Vec<&Row>> = Vec::new();
     for row in &topic.rows {
-        let is_same =
-            |part: &&mut Vec<&Row>| (part[0].threads, part[0].class) == (row.threads, row.class);
+        let is_same = |part: &&mut Vec<&Row>| crew(part[0]) == crew(row);
         match parts.last_mut().filter(is_same) {
             Some(part) => part.push(row),
             None => parts.push(vec![row]),
@@ -99,10 +99,19 @@ fn parts(topic: &Topic) -> Vec<Vec<&Row>> {
     parts
 }
 
+/// What the rows of a part have in common.
+fn crew(row: &Row) -> (usize, Class, Option<u64>) {
+    (row.threads, row.class, row.one_write_in)
+}
+
 /// The heading of a part: what its rows have in common.
 fn heading(topic: &Topic, rows: &[&Row]) -> Option<String> {
     let row = rows.first().filter(|_| topic.topic == "locks")?;
-    Some(format!("{}, {}", several(row.threads as u64, "thread", "threads"), row.class))
+    let threads = several(row.threads as u64, "thread", "threads");
+    Some(match row.one_write_in {
+        None => format!("{threads}, {}", row.class),
+        Some(one_in) => format!("locks for readers, {threads}, one write in {one_in}"),
+    })
 }
 
 fn table(topic: &Topic, rows: &[&Row]) -> Table {
@@ -112,23 +121,20 @@ fn table(topic: &Topic, rows: &[&Row]) -> Table {
         columns.push(Column::figure("threads"));
     }
     columns.extend([Column::figure("each"), Column::figure("ratio")]);
-    let waits = is_locks && rows.iter().any(|row| row.threads > 1);
+    let without_clock = rows.iter().any(|row| row.ratio_without_clock.is_some());
+    if without_clock {
+        columns.push(Column::figure("no clock").goes(1));
+    }
     let fast_path = rows.iter().any(|row| row.fast_path_ns.is_some());
     if fast_path {
         columns.push(Column::figure("fast path"));
     }
-    if waits {
-        columns.extend([
-            Column::figure("wait").goes(1),
-            Column::figure("idle").goes(2),
-            Column::figure("hand-off").goes(3),
-            Column::figure("p99").goes(4),
-            Column::figure("overtaken").goes(5),
-        ]);
-    }
     let mut table = Table::new(columns);
     for row in rows {
-        let mut cells = cells(row, is_locks, waits);
+        let mut cells = cells(row, is_locks);
+        if without_clock {
+            cells.push(row.ratio_without_clock.map_or_else(|| "–".to_owned(), ends));
+        }
         if fast_path {
             cells.push(row.fast_path_ns.map_or_else(|| "–".to_owned(), duration_f));
         }
@@ -137,14 +143,62 @@ fn table(topic: &Topic, rows: &[&Row]) -> Table {
     table
 }
 
+/// An interval of a ratio, without the ratio.
+fn ends(Ends { low, high }: Ends) -> String {
+    ratio(None, low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY))
+}
+
+/// Waits, idle times and hand-offs, of the rows of several threads.
+fn waits(rows: &[&Row]) -> Option<Table> {
+    let rows: Vec<&&Row> =
+        rows.iter().filter(|row| row.threads > 1 && row.wait_ns.is_some()).collect();
+    rows.first()?;
+    let is_of_writes = rows[0].one_write_in.is_some();
+    let mut columns = vec![
+        Column::word("lock"),
+        Column::figure(if is_of_writes { "wait to write" } else { "wait" }),
+    ];
+    if !is_of_writes {
+        columns.extend([
+            Column::figure("idle"),
+            Column::figure("half at most").of("hand-offs").goes(2),
+            Column::figure("99 % at most").of("hand-offs").goes(1),
+            Column::figure("overtaken").goes(3),
+        ]);
+    }
+    let mut table = Table::new(columns);
+    let time = |ns: Option<f64>, ends: Option<Ends>| match (ns, ends) {
+        (Some(ns), Some(Ends { low, high })) => quantity(Some(ns), low, high, Dimension::Time),
+        _ => "–".to_owned(),
+    };
+    for row in rows {
+        let of = row.intervals;
+        let hand_off = |pick: fn(HandOff) -> u64| row.hand_off_ns.map(|it| pick(it) as f64);
+        let overtaken =
+            row.overtaken_p99.map_or_else(|| "–".to_owned(), |it| it.round().to_string());
+        let mut cells = vec![row.name.clone(), time(row.wait_ns, of.wait_ns)];
+        if !is_of_writes {
+            cells.extend([
+                time(row.idle_ns, of.idle_ns),
+                time(hand_off(|it| it.p50), of.hand_off_p50_ns),
+                time(hand_off(|it| it.p99), of.hand_off_p99_ns),
+                overtaken,
+            ]);
+        }
+        table.row(cells);
+    }
+    Some(table)
+}
+
 /// How much a bystander is slowed next to each lock.
 fn slowed(rows: &[&Row]) -> Option<Table> {
-    let columns = [Column::word("lock"), Column::figure("bystander")];
+    let columns = [Column::word("lock"), Column::figure("bystander"), Column::word("its CPU")];
     let mut table = Table::new(columns.to_vec());
     for row in rows {
-        let Some(Slowed { ratio: slowed, low, high }) = row.bystander else { continue };
+        let Some(Slowed { ratio: slowed, low, high, cpu }) = row.bystander else { continue };
         let shown = ratio(Some(slowed), low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY));
-        table.row([row.name.clone(), shown]);
+        let cpu = if cpu == "own" { "its own" } else { "shared: two CPUs have none to spare" };
+        table.row([row.name.clone(), shown, cpu.to_owned()]);
     }
     rows.iter().any(|row| row.bystander.is_some()).then_some(table)
 }
@@ -155,22 +209,29 @@ fn longest(rows: &[&Row]) -> Option<Table> {
     let mut table = Table::new(columns.map(Column::word).to_vec());
     for row in rows.iter().filter(|row| row.threads > 1) {
         let (Some(waits), Some(idles)) = (row.worst_wait_ns, row.worst_idle_ns) else { continue };
-        table.row([row.name.clone(), in_one_unit(waits), in_one_unit(idles)]);
+        let cut = |flags: Option<[bool; 4]>| flags.unwrap_or_default();
+        table.row([
+            row.name.clone(),
+            in_one_unit(waits, cut(row.worst_wait_is_cut)),
+            in_one_unit(idles, cut(row.worst_idle_is_cut)),
+        ]);
     }
     rows.iter().any(|row| row.worst_wait_ns.is_some() && row.threads > 1).then_some(table)
 }
 
-/// Times in the unit of the longest, which is the first: `12.1, 4.03, 4.01, 0.820 ms`.
-fn in_one_unit(times_ns: [u64; 4]) -> String {
+/// Times in the unit of the longest, which is the first: `≥ 12.1, 4.03, 4.01, 0.820 ms`, where the first was not over.
+fn in_one_unit(times_ns: [u64; 4], is_cut: [bool; 4]) -> String {
     let longest = duration(times_ns[0]);
     let unit = longest.rsplit(' ').next().unwrap_or_default();
     let size = Quantity::parse(&format!("1 {unit}")).map_or(1.0, |one| one.value);
-    format!("{} {unit}", times_ns.map(|ns| number(ns as f64 / size)).join(", "))
+    let shown = |(ns, is_cut): (u64, bool)| {
+        format!("{}{}", if is_cut { "≥ " } else { "" }, number(ns as f64 / size))
+    };
+    let all: Vec<String> = times_ns.into_iter().zip(is_cut).map(shown).collect();
+    format!("{} {unit}", all.join(", "))
 }
 
-fn cells(row: &Row, is_locks: bool, waits: bool) -> Vec<String> {
-    let ns = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), duration_f);
-    let whole = |value: Option<u64>| value.map_or_else(|| "–".to_owned(), duration);
+fn cells(row: &Row, is_locks: bool) -> Vec<String> {
     let mut cells = vec![row.name.clone()];
     if !is_locks {
         cells.push(row.threads.to_string());
@@ -184,16 +245,7 @@ fn cells(row: &Row, is_locks: bool, waits: bool) -> Vec<String> {
         (_, None) => "–".to_owned(),
         (_, estimate) => ratio(estimate, row.low.unwrap_or(0.0), row.high.unwrap_or(f64::INFINITY)),
     };
-    cells.extend([ns(row.ns), shown]);
-    if waits {
-        cells.extend([
-            ns(row.wait_ns),
-            ns(row.idle_ns),
-            whole(row.hand_off_ns.map(|hand_off| hand_off.p50)),
-            whole(row.hand_off_ns.map(|hand_off| hand_off.p99)),
-            row.overtaken_p99.map_or_else(|| "–".to_owned(), |times| times.round().to_string()),
-        ]);
-    }
+    cells.extend([row.ns.map_or_else(|| "–".to_owned(), duration_f), shown]);
     cells
 }
 
@@ -234,7 +286,10 @@ mod tests {
 
     #[test]
     fn longest_times_share_a_unit() {
-        assert_eq!(in_one_unit([12_100_000, 4_030_000, 820_000, 0]), "12.1, 4.03, 0.820, 0 ms");
-        assert_eq!(in_one_unit([900, 70, 5, 5]), "900, 70.0, 5.00, 5.00 ns");
+        assert_eq!(
+            in_one_unit([12_100_000, 4_030_000, 820_000, 0], [true, false, false, false]),
+            "≥ 12.1, 4.03, 0.820, 0 ms"
+        );
+        assert_eq!(in_one_unit([900, 70, 5, 5], [false; 4]), "900, 70.0, 5.00, 5.00 ns");
     }
 }

@@ -8,6 +8,7 @@ use crate::jitter::Gaps;
 use crate::usl::Fit;
 use serde::Serialize;
 use uncontended_bench::{Measurement, Report, Role, Stopped, Table};
+use uncontended_stats::{MaxError, Method, QuantileSequence, Rate};
 
 /// A topic's answer.
 #[derive(Clone, Debug, Serialize)]
@@ -57,21 +58,36 @@ pub struct Row {
     pub high: Option<f64>,
     /// CPU time of all threads per operation.
     pub cpu_ns: Option<f64>,
-    /// The mean time from a call to the acquisition.
+    /// The mean time from a call to the acquisition: the median over blocks. Of locks for readers: of writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_ns: Option<f64>,
-    /// The mean time per operation during which the lock was free and some thread wanted it.
+    /// The mean time per operation during which the lock was free and some thread wanted it: the median over blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_ns: Option<f64>,
     /// From a release to the acquisition by a thread that had waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hand_off_ns: Option<HandOff>,
+    /// The intervals of these, each at 95 %, at all looks, if blocks are independent.
+    #[serde(skip_serializing_if = "Intervals::is_empty")]
+    pub intervals: Intervals,
     /// The longest waits of the four blocks with the longest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worst_wait_ns: Option<[u64; 4]>,
+    /// Whether they were not over when their block ended: they lasted at least as long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worst_wait_is_cut: Option<[bool; 4]>,
     /// The longest idle times of the four blocks with the longest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worst_idle_ns: Option<[u64; 4]>,
+    /// Likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worst_idle_is_cut: Option<[bool; 4]>,
+    /// What the ratio would be without the readings of the clock that both of its terms contain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio_without_clock: Option<Ends>,
+    /// Of locks for readers: one access in this many writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_write_in: Option<u64>,
     /// How often a waiter was overtaken by threads that came later, in all but a hundredth of the hand-offs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overtaken_p99: Option<f64>,
@@ -85,6 +101,9 @@ pub struct Row {
     pub blocks: u64,
     /// Operations of all blocks.
     pub operations: u64,
+    /// The case of the benchmark that it is from.
+    #[serde(skip)]
+    pub case: String,
     /// Time per operation of every block.
     #[serde(skip)]
     pub block_ns: Vec<f64>,
@@ -108,12 +127,74 @@ pub struct Row {
 /// Percentiles of hand-offs in nanoseconds.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 pub struct HandOff {
-    /// The median.
+    /// The median of a block's: its median over blocks.
     pub p50: u64,
-    /// The 99th percentile.
+    /// The 99th percentile of a block's, likewise.
     pub p99: u64,
-    /// The 99.9th percentile.
+    /// The 99.9th percentile of all hand-offs together: a block has too few.
     pub p999: u64,
+}
+
+/// Both ends of an interval; none if an end has no bound yet.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq)]
+pub struct Ends {
+    /// The lower end.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+}
+
+/// Intervals of a row's figures, which are medians over blocks.
+#[derive(Clone, Copy, Debug, Default, Serialize, PartialEq)]
+pub struct Intervals {
+    /// Of the mean wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_ns: Option<Ends>,
+    /// Of the mean idle time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_ns: Option<Ends>,
+    /// Of the median hand-off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hand_off_p50_ns: Option<Ends>,
+    /// Of the 99th percentile of hand-offs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hand_off_p99_ns: Option<Ends>,
+}
+
+impl Intervals {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Intervals::default()
+    }
+
+    fn of(figures: &[(&'static str, Vec<f64>)]) -> Intervals {
+        let of = |name| figures.iter().find(|(own, _)| *own == name).map(|(_, of)| Ends::of(of));
+        Intervals {
+            wait_ns: of("wait_ns"),
+            idle_ns: of("idle_ns"),
+            hand_off_p50_ns: of("hand_off_p50_ns"),
+            hand_off_p99_ns: of("hand_off_p99_ns"),
+        }
+    }
+}
+
+impl Ends {
+    /// Of the median of these values, at 95 %, at all looks.
+    pub(crate) fn of(values: &[f64]) -> Ends {
+        let max_error = MaxError::new(0.05).expect("a chance");
+        let mut median = QuantileSequence::new(Rate::HALF, Method::OneSided, max_error);
+        // Times are numbers.
+        values.iter().for_each(|&value| _ = median.push(value));
+        let (low, high) = median.interval();
+        Ends::bounded(low, high)
+    }
+
+    /// An end that is infinite has no bound.
+    pub(crate) fn bounded(low: f64, high: f64) -> Ends {
+        let end = |value: f64| value.is_finite().then_some(value);
+        Ends { low: end(low), high: end(high) }
+    }
 }
 
 /// How much a bystander was slowed: its time relative to that without threads that want the lock.
@@ -125,12 +206,14 @@ pub struct Slowed {
     pub low: Option<f64>,
     /// Its upper end; none if it has no bound yet.
     pub high: Option<f64>,
+    /// Its CPU: `own`, or `shared` with the threads that want the lock, where there are only two.
+    pub cpu: &'static str,
 }
 
 impl Slowed {
     /// As a row has it.
-    pub(crate) fn of(row: &Row) -> Option<Slowed> {
-        Some(Slowed { ratio: row.ratio?, low: row.low, high: row.high })
+    pub(crate) fn of(row: &Row, cpu: &'static str) -> Option<Slowed> {
+        Some(Slowed { ratio: row.ratio?, low: row.low, high: row.high, cpu })
     }
 }
 
@@ -178,6 +261,11 @@ impl Topic {
     ) {
         for row in &measured.rows {
             let (threads, class) = describe(case, &row.name);
+            if row.blocks == 0 && row.failed.as_deref().is_none_or(is_interruption) {
+                let case = if case.is_empty() { "" } else { &format!(", {case}") };
+                self.not_measured.push(format!("{}{case}: interrupted", row.name));
+                continue;
+            }
             if row.role == Role::Baseline {
                 self.baseline.get_or_insert_with(|| row.name.clone());
             }
@@ -196,20 +284,23 @@ impl Topic {
                 wait_ns: figure("wait_ns"),
                 idle_ns: figure("idle_ns"),
                 overtaken_p99: figure("overtaken_p99"),
-                hand_off_ns: row.latency_ns.map(|latency| HandOff {
-                    p50: latency.p50,
-                    p99: latency.p99,
-                    p999: latency.p999,
+                hand_off_ns: row.latency_ns.and_then(|latency| {
+                    let whole = |name| figure(name).map(|ns| ns.round() as u64);
+                    let (p50, p99) = (whole("hand_off_p50_ns")?, whole("hand_off_p99_ns")?);
+                    Some(HandOff { p50, p99, p999: latency.p999 })
                 }),
+                intervals: Intervals::of(&row.block_figures),
                 blocks: row.blocks,
                 operations: row.operations,
                 block_ns: row.block_ns.clone(),
                 block_figures: row.block_figures.clone(),
-                failed: row.failed.clone(),
+                failed: row.failed.as_deref().map(reason),
+                case: case.to_owned(),
                 ..Row::default()
             });
         }
         let named = |warning: &String| {
+            let warning = warning.replace("panicked: ", "");
             // The flag of `unc survey` for what the benchmarks call so.
             let warning = warning.replace("--seconds", "--budget");
             if case.is_empty() { warning } else { format!("{case}: {warning}") }
@@ -226,6 +317,15 @@ impl Topic {
         };
         self.rows.iter().any(open)
     }
+}
+
+/// Why a row failed. A check of the survey panics; that is how, and not why.
+fn reason(failed: &str) -> String {
+    failed.strip_prefix("panicked: ").unwrap_or(failed).to_owned()
+}
+
+fn is_interruption(failed: &str) -> bool {
+    failed.starts_with("interrupted") || failed == "hung earlier"
 }
 
 /// Why the last table ended that ended by its time, else any.

@@ -10,10 +10,10 @@
 //! least sum is found among the four choices of what lies at its bound: nothing is iterated, nothing starts from a
 //! guess.
 //!
-//! Intervals are at 95 %, by Student's t, from what the fit leaves over: each number of threads has an error of its own,
-//! of one relative size, in which the noise of its figures is contained. They so say nothing about errors that all
-//! numbers of threads share, and presume that the law holds. With as many numbers of threads as the law has parameters it
-//! goes through all of them, right or wrong: there are no intervals then, no error, and no predictions.
+//! Intervals are at 95 %, by Student's t, from what the fit leaves over: each number of threads has an error of its
+//! own, of one relative size, which contains the noise of its figures. So they say nothing about errors that all
+//! numbers of threads share, and presume that the law holds. With as many numbers of threads as the law has parameters,
+//! it goes through all of them, right or wrong: there are no intervals then, no error, and no predictions.
 //! # Evidence
 //! The tests below: planted laws come back, and intervals contain them as often as they say.
 //! # Sources
@@ -115,7 +115,7 @@ impl Scaled {
         scaled
     }
 
-    /// With these weights, the coefficients yield the unit over the throughput of each of so many threads.
+    /// With these weights, the coefficients yield the unit over the throughput of each of these threads.
     fn weights(&self, threads: u64) -> [f64; 3] {
         let n = threads as f64;
         [1.0, (n - 1.0) / self.pair, n * (n - 1.0) / self.square]

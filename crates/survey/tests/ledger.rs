@@ -57,3 +57,24 @@ fn two_holders_at_once_are_told() {
     // Two clocks may differ by a little.
     assert_eq!(Ledger::of(&[vec![span(0, 10, 5000)], vec![span(20, 4950, 6000)]]).both, None);
 }
+
+/// A block ends at 1000: the second thread waits for a spinner that is about to leave.
+#[test]
+fn a_wait_that_is_not_over_at_the_end_is_marked_and_counts_as_far_as_that() {
+    let notes = [
+        vec![span(0, 10, 100), span(120, 130, 400), span(410, 420, 1010)],
+        vec![span(50, 1900, 1950)],
+    ];
+    let cut = Ledger::until(1000, &notes);
+    assert_eq!((cut.longest_wait_ns, cut.longest_wait_is_cut), (950, true));
+    assert_eq!((cut.acquisitions, cut.span_ns, cut.wait_ns), (3, 1000, 10 + 10 + 10 + 950));
+    assert_eq!((cut.idle_ns, cut.longest_idle_is_cut), (30 + 20, false));
+    assert!(cut.hand_offs_ns.is_empty(), "its release came after the end");
+    let whole = Ledger::of(&notes);
+    assert_eq!((whole.longest_wait_ns, whole.longest_wait_is_cut), (1850, false));
+    assert_eq!(whole.hand_off_ns(50), Some(890));
+    // Given back just before the end, and taken later: idle, as far as it is known.
+    let idle = Ledger::until(1000, &[vec![span(0, 10, 900)], vec![span(50, 1900, 1950)]]);
+    assert_eq!((idle.longest_idle_ns, idle.longest_idle_is_cut), (100, true));
+    assert_eq!(idle.hand_offs_ns, [1000]);
+}

@@ -5,14 +5,13 @@ use crate::deliver::{refuse, write_failure};
 use crate::emit;
 use crate::files;
 use clap::Args;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use uncontended_decide::{Failure, catch_interrupts, value};
 use uncontended_figures::read::whole;
 use uncontended_figures::table::Paint;
-use uncontended_figures::text::closest;
+use uncontended_figures::text::{closest, wrap};
 use uncontended_survey::locks::{self, Work};
 use uncontended_survey::usl::Point;
 use uncontended_survey::{PARTS, Part, Plan, SCHEMA, Survey, throughput};
@@ -21,16 +20,18 @@ use uncontended_sys::interrupts;
 const QUICK: Duration = Duration::from_secs(55);
 const FULL: Duration = Duration::from_secs(900);
 
+/// The width of the help.
+const HELP_COLUMNS: usize = 80;
+
 const EXAMPLES: &str = "\
 Examples:
-  unc survey                          every topic, in a minute
-  unc survey contention               what an increment costs as it becomes contended
-  unc survey locks --full             also under other scheduling classes, in a quarter of an hour
-  unc survey locks --inside 16 --outside 100     with more work in the lock, and between two acquisitions
-  unc survey locks --lock futex --lock bounded   these, next to std's mutex
-  unc survey scale --from DATA        the scalability law of your own figures
-  unc survey --html survey.html       the same as a page, with pictures
-  unc survey --list                   the topics; with `locks`, the locks
+  unc survey                      every topic, in a minute
+  unc survey locks --full         also under other scheduling classes
+  unc survey locks --inside 16    with more work while the lock is held
+  unc survey locks --lock futex --lock mcs-park      these, next to std's mutex
+  unc survey scale --from DATA    the scalability law of your own figures
+  unc survey --html survey.html   the same as a page, with pictures
+  unc survey --list               the topics; with `locks`, the locks
 
 Every ratio is taken within a round of interleaved blocks, and its interval holds at all looks together; each table compares \
 its baseline with itself. Figures are of this machine at this hour.
@@ -39,7 +40,7 @@ Exit status: 0 measured; 3 some interval has no bound yet within the budget, or 
 
 /// Measure what contention costs on this machine: increments, locks, scaling, and what the machine puts in doubt
 #[derive(Debug, Clone, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = after_help())]
 pub(crate) struct Flags {
     /// The topics [default: all]
     #[arg(value_name = "TOPIC")]
@@ -56,7 +57,7 @@ pub(crate) struct Flags {
     /// The time for all topics together [default: 55s; with --full, 15min]
     #[arg(long, value_name = "TIME", value_parser = value::duration, allow_hyphen_values = true)]
     budget: Option<Duration>,
-    /// Measure this lock alone, next to std's mutex (repeatable) [default: all]
+    /// Measure this lock alone, next to std's (repeatable) [default: all; `unc survey locks --list` names them]
     #[arg(long = "lock", value_name = "NAME")]
     locks: Vec<String>,
     /// Measure with up to N threads, and with N [default: twice as many as CPUs]
@@ -118,7 +119,8 @@ impl Flags {
     fn answer(&self) -> Result<u8, Failure> {
         let parts = self.parts()?;
         if self.list {
-            say(&list(&parts), false)?;
+            let look = emit::look(0, &std::io::stdout());
+            say(&list(&parts, look.width), false)?;
             return Ok(0);
         }
         let locks = self.locks(&parts)?;
@@ -143,7 +145,8 @@ impl Flags {
         }
         for name in &self.topics {
             if !PARTS.iter().any(|part| part.name == name) {
-                return Err(unknown("topic", name, PARTS.iter().map(|part| part.name)));
+                let known = || PARTS.iter().map(|part| part.name);
+                return Err(unknown("topic", name, closest(name, known()), known()));
             }
         }
         let is_asked = |part: &Part| self.topics.iter().any(|name| name == part.name);
@@ -158,10 +161,14 @@ impl Flags {
                 "add the topic locks".to_owned(),
             ));
         }
-        let known: Vec<&'static str> = locks::list().into_iter().map(|(name, _)| name).collect();
+        let known = locks::list();
+        let shorts = || known.iter().map(|known| known.short.as_str());
         let lock = |name: &String| {
-            let found = known.iter().find(|known| *known == name).copied();
-            found.ok_or_else(|| unknown("lock", name, known.iter().copied()))
+            let nearest = || {
+                let near = locks::nearest(name);
+                unknown("lock", name, near.as_deref(), shorts())
+            };
+            locks::find(name).ok_or_else(nearest)
         };
         self.locks.iter().map(lock).collect()
     }
@@ -230,21 +237,35 @@ impl Flags {
 }
 
 /// That there is no such thing, with the one that was probably meant.
-fn unknown(what: &str, name: &str, known: impl Iterator<Item = &'static str> + Clone) -> Failure {
-    let remedy = match closest(name, known.clone()) {
+fn unknown<'k>(
+    what: &str,
+    name: &str,
+    near: Option<&str>,
+    known: impl Iterator<Item = &'k str>,
+) -> Failure {
+    let remedy = match near {
         Some(near) => format!("did you mean {near}?"),
         None => format!("use {}", known.collect::<Vec<_>>().join(", ")),
     };
     Failure::new(format!("there is no {what} '{name}'"), remedy)
 }
 
-fn list(parts: &[Part]) -> String {
+/// The topics and examples, for the end of the help.
+fn after_help() -> String {
+    format!("Topics:\n{}\n{EXAMPLES}", list(&PARTS, HELP_COLUMNS))
+}
+
+/// Topics with their questions; one alone that is `locks`, with its locks.
+fn list(parts: &[Part], columns: usize) -> String {
     let mut text = String::new();
     for part in parts {
-        let _ = writeln!(text, "{:<12}{}?", part.name, part.question);
+        let name = format!("  {:<12}", part.name);
+        text.push_str(&wrap(&format!("{}?", part.question), &name, columns));
         if let ([_], "locks") = (parts, part.name) {
-            for (name, about) in locks::list() {
-                let _ = writeln!(text, "  {name:<20}{about}");
+            for locks::Named { name, short, about } in locks::list() {
+                let is_short = name.eq_ignore_ascii_case(&short);
+                let about = if is_short { about } else { format!("{name}: {about}") };
+                text.push_str(&wrap(&about, &format!("    {short:<20}"), columns));
             }
         }
     }

@@ -9,7 +9,8 @@ use uncontended_survey::usl::Fit;
 use uncontended_survey::{Class, Row, Topic};
 
 /// The locks whose hand-offs are drawn: more curves would cover each other.
-const DRAWN: [&str; 6] = ["std", "futex", "ttas-yield", "bounded", "mcs-park", "ticket"];
+const DRAWN: [&str; 6] =
+    ["std", "Futex", "Ttas<HintThenYield>", "Bounded", "Mcs<SpinThenPark>", "Ticket<Hint>"];
 
 /// The pictures of a topic, if it has any.
 pub(super) fn of(topic: &Topic) -> Vec<Markup> {
