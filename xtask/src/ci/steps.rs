@@ -192,6 +192,8 @@ fn interpreted() -> Vec<Step> {
         steps.push(miri("uncontended-ring", "--lib --test leaks", LEAKS, borrows));
         steps.push(miri("uncontended-fence", "--lib --tests", "", borrows));
         steps.push(miri("uncontended-wait", "--lib --tests", "", borrows));
+        let what = "--lib --test hazards --test epochs";
+        steps.push(miri("uncontended-reclaim", what, LEAKS, borrows));
         steps.push(miri(
             "uncontended-locks",
             "--lib --test stress --test stress_readers",
@@ -266,7 +268,7 @@ emulated() { cargo "$1" --target aarch64-unknown-linux-gnu "${@:2}"; }
 "#;
     let libraries: String = [
         "sys", "stats", "model", "atomic", "trace", "events", "fence", "wait", "locks", "ring",
-        "bench",
+        "reclaim", "bench",
     ]
     .map(|package| format!(" -p uncontended-{package}"))
     .concat();

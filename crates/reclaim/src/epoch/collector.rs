@@ -26,7 +26,7 @@ use std::time::Duration;
 use std::vec;
 use uncontended_atomic::Ordering::{Relaxed, Release};
 use uncontended_atomic::{AtomicBool, AtomicU64, CachePadded};
-use uncontended_fence::Refused;
+use uncontended_fence::{Fences, Refused};
 
 /// What a collector and its readers share.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub(super) struct Inner {
     pub(super) over: AtomicU64,
     pub(super) is_closed: AtomicBool,
     limits: Limits,
+    /// Both sides of this collector's fences.
+    pub(super) fences: Fences,
 }
 
 /// Frees what is retired into it when no thread that was pinned before is pinned still.
@@ -65,6 +67,22 @@ impl Collector {
 
     /// A collector that begins to reclaim when that much is fresh.
     pub fn with_limits(limits: Limits) -> Collector {
+        Collector::with_fences(limits, Fences::process())
+    }
+
+    /// A collector whose readers run the light side of these fences, and whose collections run the heavy one.
+    ///
+    /// ```
+    /// use uncontended_fence::{Choice, Fences};
+    /// use uncontended_reclaim::{Limits, epoch::Collector};
+    ///
+    /// // No CPU is interrupted; a reader pays a full fence.
+    /// let collector = Collector::with_fences(Limits::DEFAULT, Fences::with(Choice::FullFences)?);
+    /// collector.pin().retire(Box::new(1));
+    /// assert_eq!(collector.collect()?.freed.objects, 1);
+    /// # Ok::<(), uncontended_fence::Refused>(())
+    /// ```
+    pub fn with_fences(limits: Limits, fences: Fences) -> Collector {
         let inner = Inner {
             epoch: CachePadded::new(AtomicU64::new(UNPINNED + 1)),
             readers: Registry::new(),
@@ -73,6 +91,7 @@ impl Collector {
             over: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
             limits,
+            fences,
         };
         Collector { inner: Arc::new(inner) }
     }
@@ -206,7 +225,7 @@ impl Inner {
     #[cfg_attr(unc_model, track_caller)]
     pub(super) fn round(&self) -> Result<(bool, Vec<Retired>), Refused> {
         let batch = self.queue.with(Queue::take_fresh);
-        if let Err(refused) = uncontended_fence::heavy() {
+        if let Err(refused) = self.fences.heavy() {
             if let Some(batch) = batch {
                 self.queue.with(|queue| queue.put_back(batch));
             }

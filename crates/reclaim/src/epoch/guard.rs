@@ -48,7 +48,7 @@ impl<'c> Guard<'c> {
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub(super) fn new(inner: &'c Inner, place: &'c Place<Record>, resigns: bool) -> Guard<'c> {
-        place.value.enter(&inner.epoch);
+        place.value.enter(&inner.epoch, inner.fences);
         Guard { inner, place, resigns, of_thread: PhantomData }
     }
 
@@ -106,7 +106,7 @@ impl<'c> Guard<'c> {
     /// nothing if the thread has another guard.
     #[cfg_attr(unc_model, track_caller)]
     pub fn repin(&mut self) {
-        self.place.value.repin(&self.inner.epoch);
+        self.place.value.repin(&self.inner.epoch, self.inner.fences);
     }
 }
 

@@ -15,6 +15,7 @@ use crate::retired::Retired;
 use std::mem;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{AtomicU64, AtomicUsize, Own, UnsafeCell};
+use uncontended_fence::Fences;
 
 /// In `state`: not pinned.
 pub(super) const UNPINNED: u64 = 0;
@@ -52,22 +53,22 @@ impl Record {
     /// One guard more; the first pins the record to the current epoch.
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
-    pub(super) fn enter(&self, epoch: &AtomicU64) {
+    pub(super) fn enter(&self, epoch: &AtomicU64, fences: Fences) {
         let depth = self.depth.get();
         self.depth.set(depth + 1);
         if depth == 0 {
-            self.pin(epoch);
+            self.pin(epoch, fences);
         }
     }
 
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
-    fn pin(&self, epoch: &AtomicU64) {
+    fn pin(&self, epoch: &AtomicU64, fences: Fences) {
         let mut seen = epoch.load(Relaxed);
         loop {
             // EDGE unpinned (release): the last use before; a collector may find this instead of the zero.
             self.state.store(seen, Release);
-            uncontended_fence::light();
+            fences.light();
             let now = epoch.load(Relaxed);
             if now == seen {
                 return;
@@ -90,9 +91,9 @@ impl Record {
 
     /// Pins the record again, to the current epoch. Only one guard exists.
     #[cfg_attr(unc_model, track_caller)]
-    pub(super) fn repin(&self, epoch: &AtomicU64) {
+    pub(super) fn repin(&self, epoch: &AtomicU64, fences: Fences) {
         if self.depth.get() == 1 {
-            self.pin(epoch);
+            self.pin(epoch, fences);
         }
     }
 

@@ -88,13 +88,23 @@ impl<T: Send + Sync + 'static> Shared<T> {
     /// # Panics
     /// If the guard is of another collector.
     #[cfg_attr(unc_model, track_caller)]
+    #[inline]
     pub fn replace(&self, new: Option<Box<T>>, guard: &Guard<'_>) {
+        self.replace_weighing(new, 0, guard);
+    }
+
+    /// The same, where the old object holds `more` bytes besides its own size.
+    ///
+    /// # Panics
+    /// If the guard is of another collector.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn replace_weighing(&self, new: Option<Box<T>>, more: usize, guard: &Guard<'_>) {
         self.check(guard);
         // EDGE linked (release): what is in the new object.
         // EDGE linked (acquire): what is in the old one, whose destructor may run in this thread.
         let old = self.owned.at.swap(into_raw(new), AcqRel);
         // SAFETY: it was this cell's, and has left it (I1).
-        unsafe { retire(old, guard) };
+        unsafe { retire(old, more, guard) };
     }
 
     /// The same, if the cell still holds `current`.
@@ -120,7 +130,7 @@ impl<T: Send + Sync + 'static> Shared<T> {
         match self.owned.at.compare_exchange(current, new, AcqRel, Acquire) {
             Ok(old) => {
                 // SAFETY: it was this cell's, and has left it (I1).
-                unsafe { retire(old, guard) };
+                unsafe { retire(old, 0, guard) };
                 Ok(())
             }
             // SAFETY: made from a box above, and never published (I1).
@@ -134,10 +144,10 @@ impl<T: Send + Sync + 'static> Shared<T> {
 /// # Safety
 /// Null, or from a box, and only threads that are pinned in the guard's collector still read it.
 #[cfg_attr(unc_model, track_caller)]
-unsafe fn retire<T: Send + Sync + 'static>(old: *mut T, guard: &Guard<'_>) {
+unsafe fn retire<T: Send + Sync + 'static>(old: *mut T, more: usize, guard: &Guard<'_>) {
     if !old.is_null() {
         // SAFETY: unlinked and owned, as the caller says (I1).
-        unsafe { guard.retire_raw(old, 0) };
+        unsafe { guard.retire_raw(old, more) };
     }
 }
 

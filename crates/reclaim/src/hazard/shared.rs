@@ -76,11 +76,17 @@ impl<T: Send + Sync + 'static> Shared<T> {
     /// and now.
     #[cfg_attr(unc_model, track_caller)]
     pub fn replace(&self, new: Option<Box<T>>, garbage: &Domain) {
+        self.replace_weighing(new, 0, garbage);
+    }
+
+    /// The same, where the old object holds `more` bytes besides its own size.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn replace_weighing(&self, new: Option<Box<T>>, more: usize, garbage: &Domain) {
         // EDGE object (release): what is in the new object.
         // EDGE object (acquire): what is in the old one, whose destructor may run in this thread.
         let old = self.0.at.swap(into_raw(new), AcqRel);
         // SAFETY: it was this cell's, and has left it (I1).
-        unsafe { retire(old, garbage) };
+        unsafe { retire(old, more, garbage) };
     }
 
     /// The same, if the cell still holds `current`, which a hazard protects.
@@ -102,7 +108,7 @@ impl<T: Send + Sync + 'static> Shared<T> {
         match self.0.at.compare_exchange(current, new, AcqRel, Acquire) {
             Ok(old) => {
                 // SAFETY: it was this cell's, and has left it (I1).
-                unsafe { retire(old, garbage) };
+                unsafe { retire(old, 0, garbage) };
                 Ok(())
             }
             // SAFETY: made from a box above, and never published (I1).
@@ -116,10 +122,10 @@ impl<T: Send + Sync + 'static> Shared<T> {
 /// # Safety
 /// Null, or from a box, and only hazards still protect it.
 #[cfg_attr(unc_model, track_caller)]
-unsafe fn retire<T: Send + Sync + 'static>(old: *mut T, garbage: &Domain) {
+unsafe fn retire<T: Send + Sync + 'static>(old: *mut T, more: usize, garbage: &Domain) {
     if !old.is_null() {
         // SAFETY: unlinked and owned, as the caller says (I1).
-        unsafe { garbage.retire_raw(old, 0) };
+        unsafe { garbage.retire_raw(old, more) };
     }
 }
 
