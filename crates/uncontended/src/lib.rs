@@ -5,6 +5,7 @@
 //! - [`wait`]: the building blocks of sleeping: event counts, sleepers, deadlines.
 //! - [`locks`]: locks, one file an algorithm, for where sharing has to stay.
 //! - [`fence`]: asymmetric fences, free for the side that runs often.
+//! - [`percpu`]: counters, free lists and locks per CPU, by restartable sequences.
 //! - `model`, with the feature of that name: the checker, for your own lock-free code.
 //! - Annotations, which give a lock of your own (for example an inlined spinlock) a row in the report of `unc run`, and
 //!   tell it which parts of your threads' work belong together ([`span!`]).
@@ -71,6 +72,7 @@ pub use uncontended_fence as fence;
 pub use uncontended_locks as locks;
 #[cfg(feature = "model")]
 pub use uncontended_model as model;
+pub use uncontended_percpu as percpu;
 pub use uncontended_ring as ring;
 #[doc(hidden)]
 pub use uncontended_sys::annotate as __annotate;
