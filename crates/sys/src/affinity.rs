@@ -22,6 +22,18 @@ pub fn allowed() -> io::Result<Vec<usize>> {
     Ok((0..size).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect())
 }
 
+/// One more than the highest number that a CPU of this machine may have, plugged in or not; none if the kernel does not
+/// say. There may be gaps in the numbers.
+pub fn possible() -> Option<usize> {
+    after_last(&std::fs::read_to_string("/sys/devices/system/cpu/possible").ok()?)
+}
+
+/// One more than the last number of a list such as `0-3,8-11`.
+fn after_last(list: &str) -> Option<usize> {
+    let last = list.trim().rsplit([',', '-']).next()?;
+    last.parse::<usize>().ok()?.checked_add(1)
+}
+
 /// Pins the calling thread to one CPU.
 ///
 /// # Errors
@@ -55,6 +67,19 @@ pub fn current() -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_highest_number_counts_and_not_how_many_there_are() {
+        for (list, end) in [("0\n", 1), ("0-1\n", 2), ("0-3,8-11", 12), ("0,2", 3)] {
+            assert_eq!(after_last(list), Some(end), "{list}");
+        }
+        assert_eq!(
+            [after_last(""), after_last("all"), after_last(&usize::MAX.to_string())],
+            [None; 3]
+        );
+        let allowed = allowed().unwrap();
+        assert!(possible().is_none_or(|end| allowed.iter().all(|&cpu| cpu < end)), "{allowed:?}");
+    }
 
     #[test]
     fn a_pinned_thread_may_run_on_that_cpu_alone() {

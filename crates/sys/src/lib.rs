@@ -5,11 +5,11 @@
 //! Time: [`clock`]. A word per thread: [`tls`]. What the kernel sees of a program: [`perf`], [`bpf`], [`tracefs`]. A
 //! program's own locks: [`annotate`]. What this process does at its limits: [`limits`]. Measuring a command:
 //! [`supervise`], [`counters`], [`background`], [`interrupts`]; measuring this process: [`usage`]. A barrier on all
-//! threads: [`membarrier`], [`shootdown`], and the interrupts that it takes: [`interrupt_counts`]; whether a thread
-//! left its CPU: [`switches`]; sleeping on a word: [`futex`], [`parking`]; forbidding a system call: [`filter`];
-//! whether a process is there: [`pids`]. Where and when a thread runs: [`affinity`], [`scheduling`]; machine code made
-//! at run time: [`code`]. Locks of files: [`filelock`]; the C library's mutex: [`c_mutex`]. What is known of the
-//! machine: [`host`].
+//! threads: [`membarrier`], [`shootdown`], and the interrupts that it takes: [`interrupt_counts`]; restartable
+//! sequences: [`rseq`]; whether a thread left its CPU: [`switches`]; sleeping on a word: [`futex`], [`parking`];
+//! forbidding a system call: [`filter`]; whether a process is there: [`pids`]. Where and when a thread runs:
+//! [`affinity`], [`scheduling`]; machine code made at run time: [`code`]. Locks of files: [`filelock`]; the C library's
+//! mutex: [`c_mutex`]. What is known of the machine: [`host`].
 //!
 //! What the rings and waits need exists on every system: [`annotate`], [`clock`], [`futex`]'s words, [`parking`],
 //! [`pids`].
@@ -80,6 +80,8 @@ pub mod perf;
 pub mod pids;
 #[cfg(target_os = "linux")]
 pub mod process;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub mod rseq;
 #[cfg(target_os = "linux")]
 pub mod scheduling;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

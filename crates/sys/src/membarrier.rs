@@ -4,8 +4,10 @@
 //! A [`Reach`] is first registered, then usable. Private expedited barriers reach the running threads of the caller's
 //! process. Global ones reach the running threads of every process that has registered for them. The caller need not be
 //! registered; a process that is not registered is *not* reached, and the caller cannot find out.
+//! [`register_restarts`] and [`restart`] are for restartable sequences: that barrier also aborts those that run.
 //! # Sources
-//! `membarrier(2)`: the private expedited commands (Linux 4.14), the global expedited ones (4.16).
+//! `membarrier(2)`: the private expedited commands (Linux 4.14), the global expedited ones (4.16),
+//! those of restartable sequences (5.10).
 
 use std::io;
 
@@ -17,6 +19,9 @@ pub const NUMBER: u64 = libc::SYS_membarrier as u64;
 pub const EXPEDITED: u64 = 1 << 3;
 
 const GLOBAL_EXPEDITED: u64 = 1 << 1;
+const EXPEDITED_RESTARTS: u64 = 1 << 7;
+/// The third argument names a CPU.
+const ONE_CPU: libc::c_long = 1;
 
 /// The threads that a barrier reaches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +45,7 @@ impl Reach {
     /// # Errors
     /// Those of `membarrier`: the kernel lacks the call, or a filter forbids it.
     pub fn is_known(self) -> io::Result<bool> {
-        Ok(command(0)? & self.command() != 0)
+        Ok(command(0, None)? & self.command() != 0)
     }
 
     /// Registers the process. May be called again.
@@ -48,7 +53,7 @@ impl Reach {
     /// # Errors
     /// Those of `membarrier`: the kernel lacks the command, or a filter forbids it.
     pub fn register(self) -> io::Result<()> {
-        command(self.command() << 1).map(drop)
+        command(self.command() << 1, None).map(drop)
     }
 
     /// Runs a full barrier on every running thread in reach, and on this one.
@@ -57,21 +62,40 @@ impl Reach {
     /// Those of `membarrier`: the process is not registered (for the private reach), or a kernel or a filter refuses
     /// the call.
     pub fn barrier(self) -> io::Result<()> {
-        command(self.command()).map(drop)
+        command(self.command(), None).map(drop)
     }
 }
 
-fn command(command: u64) -> io::Result<u64> {
+/// Registers the process for [`restart`]. May be called again.
+///
+/// # Errors
+/// Those of `membarrier`: the kernel lacks the command, or a filter forbids it.
+pub fn register_restarts() -> io::Result<()> {
+    command(EXPEDITED_RESTARTS << 1, None).map(drop)
+}
+
+/// Runs a full barrier on every running thread of the process, or on the one that runs on `cpu`, and on this one, and
+/// aborts the restartable sequence that the thread is in: it starts again after the barrier. On a CPU that is
+/// offline no thread runs.
+///
+/// # Errors
+/// Those of `membarrier`: the process is not registered, or a kernel or a filter refuses the call.
+pub fn restart(cpu: Option<u32>) -> io::Result<()> {
+    command(EXPEDITED_RESTARTS, cpu).map(drop)
+}
+
+fn command(command: u64, cpu: Option<u32>) -> io::Result<u64> {
     // Each argument is one register: a number of 64 bits would take two on a processor of 32 bits.
     let command = command as libc::c_ulong;
+    let (flags, cpu) = cpu.map_or((0, 0), |cpu| (ONE_CPU, cpu as libc::c_long));
     // SAFETY: numbers only (L1).
-    let result = unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) };
+    let result = unsafe { libc::syscall(libc::SYS_membarrier, command, flags, cpu) };
     u64::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Reach;
+    use super::{Reach, register_restarts, restart};
 
     #[test]
     fn a_registered_process_may_call_it() {
@@ -87,5 +111,17 @@ mod tests {
             assert!(reach.is_known().unwrap());
             reach.barrier().unwrap();
         }
+    }
+
+    #[test]
+    fn a_registered_process_may_restart_sequences() {
+        if let Err(error) = register_restarts() {
+            return uncontended_testkit::skip!("a_registered_process_may_restart", "{error}");
+        }
+        restart(None).unwrap();
+        restart(Some(0)).unwrap();
+        restart(Some(1 << 20)).unwrap_or_else(|error| {
+            assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "no such CPU");
+        });
     }
 }

@@ -6,6 +6,7 @@
 //! - [`locks`]: locks, one file an algorithm, for where sharing has to stay.
 //! - [`fence`]: asymmetric fences, free for the side that runs often.
 //! - [`reclaim`]: hazard pointers and epochs: memory that threads read without locks, freed when no reader is left.
+//! - [`percpu`]: counters, free lists and locks per CPU, by restartable sequences.
 //! - `model`, with the feature of that name: the checker, for your own lock-free code.
 //! - Annotations, which give a lock of your own (for example an inlined spinlock) a row in the report of `unc run`, and
 //!   tell it which parts of your threads' work belong together ([`span!`]).
@@ -72,6 +73,7 @@ pub use uncontended_fence as fence;
 pub use uncontended_locks as locks;
 #[cfg(feature = "model")]
 pub use uncontended_model as model;
+pub use uncontended_percpu as percpu;
 pub use uncontended_reclaim as reclaim;
 pub use uncontended_ring as ring;
 #[doc(hidden)]

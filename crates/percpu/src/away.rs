@@ -1,0 +1,102 @@
+//! Locking out the sections of a CPU, from another one.
+//!
+//! # Contract
+//! A thread that wants a CPU's cell replaces the value of its word by one with which every section leaves, by an atomic
+//! exchange; then it restarts the sections of that CPU. A section that had read the word before may have committed in
+//! the meantime, over the new value: then the word is not the caller's, and nothing was taken. Else no section of that
+//! CPU will change it, and the cell is the caller's until it stores another value.
+//!
+//! # State
+//! Whether a thread is trying, per structure.
+//! # Edges
+//! trying: the guard's drop -> `try_begin`. Carries that the last try has ended.
+//!
+//! # Invariants
+//! I1: one thread at a time tries, so a value that locks sections out is its own if it stored one.
+//! # Evidence
+//! tests/model.rs: a list and a lock taken while sections run, by one thread and by two.
+
+use crate::section;
+use std::fmt;
+use uncontended_atomic::AtomicBool;
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// Why a cell was not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotTaken {
+    /// A thread uses it, or another takes a cell of this structure: try again.
+    InUse,
+    /// The kernel refuses to restart sections, which it did not when the process began: the error number.
+    Refused(i32),
+    /// There is no cell with this number.
+    NoSuchCell,
+}
+
+impl fmt::Display for NotTaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotTaken::InUse => f.write_str("another thread uses the cell; try again"),
+            NotTaken::Refused(errno) => {
+                write!(
+                    f,
+                    "the kernel refuses to restart sections (error {errno}), as a seccomp filter may have it"
+                )
+            }
+            NotTaken::NoSuchCell => f.write_str("there is no cell with this number"),
+        }
+    }
+}
+
+impl std::error::Error for NotTaken {}
+
+/// Whether a thread is trying to take a cell.
+#[derive(Debug, Default)]
+pub(crate) struct Trying(AtomicBool);
+
+/// A try.
+#[derive(Debug)]
+struct Try<'t>(&'t AtomicBool);
+
+impl Trying {
+    #[cfg(not(unc_model))]
+    pub(crate) const fn new() -> Trying {
+        Trying(AtomicBool::new(false))
+    }
+
+    #[cfg(unc_model)]
+    pub(crate) fn new() -> Trying {
+        Trying::default()
+    }
+
+    /// Locks out the sections of a CPU. `replace` replaces the word and returns what was taken; `is_replaced` tells
+    /// whether it still has the new value; `undo` puts the old one back, if it has.
+    pub(crate) fn lock_out<T: Copy>(
+        &self,
+        cpu: u32,
+        replace: impl FnOnce() -> Option<T>,
+        is_replaced: impl FnOnce() -> bool,
+        undo: impl FnOnce(T),
+    ) -> Result<T, NotTaken> {
+        let _try = self.try_begin().ok_or(NotTaken::InUse)?;
+        let taken = replace().ok_or(NotTaken::InUse)?;
+        if let Err(errno) = section::restart(Some(cpu)) {
+            undo(taken);
+            return Err(NotTaken::Refused(errno));
+        }
+        // A section that was restarted leaves at this value; one that committed before has overwritten it.
+        if is_replaced() { Ok(taken) } else { Err(NotTaken::InUse) }
+    }
+
+    /// None while another thread tries.
+    fn try_begin(&self) -> Option<Try<'_>> {
+        // EDGE trying (acquire)
+        (!self.0.load(Relaxed) && !self.0.swap(true, Acquire)).then_some(Try(&self.0))
+    }
+}
+
+impl Drop for Try<'_> {
+    fn drop(&mut self) {
+        // EDGE trying (release)
+        self.0.store(false, Release);
+    }
+}
