@@ -18,9 +18,10 @@
 //! # Sources
 //! Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", TPDS 2004: the list of records.
 
-use crate::thread::{Identity, current};
+use crate::latch::Latch;
+use crate::thread::{Identity, Life, Reader, current, forks};
 use std::ptr::null_mut;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 
@@ -31,18 +32,22 @@ pub(crate) struct Place<T> {
     pub(crate) value: T,
     taken: AtomicBool,
     next: AtomicPtr<Place<T>>,
-    /// The thread that took it last. The checker does not see this lock, in which no thread stops.
-    owner: Mutex<Arc<Identity>>,
+    /// The thread that took it last.
+    owner: Latch<Option<Arc<Identity>>>,
 }
 
 impl<T> Place<T> {
     /// The thread that took it last.
-    pub(crate) fn owner(&self) -> Arc<Identity> {
-        Arc::clone(&self.owner_locked())
+    pub(crate) fn reader(&self) -> Reader {
+        let known = self.owner.with(|owner| owner.as_ref().map(|owner| owner.reader()));
+        known.unwrap_or(Reader { name: None, tid: 0, life: Life::Vanished })
     }
 
-    fn owner_locked(&self) -> MutexGuard<'_, Arc<Identity>> {
-        self.owner.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether the thread that took it last is one of the process that this one was forked from. If it was taking the
+    /// place just then, its name is lost.
+    pub(crate) fn has_vanished(&self) -> bool {
+        forks() > 0
+            && self.owner.with(|owner| owner.as_ref().is_none_or(|owner| owner.has_vanished()))
     }
 
     pub(crate) fn is_taken(&self) -> bool {
@@ -79,7 +84,8 @@ impl<T> Registry<T> {
         for place in self.iter().filter(|place| !place.is_taken()) {
             // EDGE given-back (acquire): what the last owner did.
             if place.taken.compare_exchange(false, true, Acquire, Relaxed).is_ok() {
-                *place.owner_locked() = current();
+                let own = current();
+                place.owner.with(|owner| *owner = Some(own));
                 return place;
             }
         }
@@ -87,16 +93,15 @@ impl<T> Registry<T> {
             value: make(),
             taken: AtomicBool::new(true),
             next: AtomicPtr::new(null_mut()),
-            owner: Mutex::new(current()),
+            owner: Latch::new(Some(current())),
         };
         self.add(Box::into_raw(Box::new(place)))
     }
 
     #[cfg_attr(unc_model, track_caller)]
-    fn add(&self, place: *mut Place<T>) -> &Place<T> {
+    fn add(&self, address: *mut Place<T>) -> &Place<T> {
         // SAFETY: just made, and freed with the list (I1).
-        let place: &Place<T> = unsafe { &*place };
-        let address = (&raw const *place).cast_mut();
+        let place: &Place<T> = unsafe { &*address };
         let mut first = self.first.load(Relaxed);
         loop {
             place.next.store(first, Relaxed);

@@ -98,22 +98,18 @@ impl Retired {
 /// What waits, in debug builds (I3).
 #[cfg(all(debug_assertions, not(unc_model)))]
 mod ledger {
-    use std::collections::HashSet;
-    use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+    use crate::latch::Latch;
+    use std::collections::BTreeSet;
 
-    static WAITING: LazyLock<Mutex<HashSet<usize>>> = LazyLock::new(Mutex::default);
-
-    fn waiting() -> MutexGuard<'static, HashSet<usize>> {
-        WAITING.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    static WAITING: Latch<BTreeSet<usize>> = Latch::new(BTreeSet::new());
 
     pub(super) fn add(address: usize) {
-        let is_new = waiting().insert(address);
+        let is_new = WAITING.with(|waiting| waiting.insert(address));
         assert!(is_new, "retired twice: the object at {address:#x} already waits to be freed");
     }
 
     pub(super) fn remove(address: usize) {
-        waiting().remove(&address);
+        WAITING.with(|waiting| waiting.remove(&address));
     }
 }
 

@@ -265,7 +265,7 @@ impl Inner {
     /// Ends the record of a thread that vanished when another one forked this process.
     #[cold]
     fn bury(&self, place: &Place<Record>) -> bool {
-        let has_vanished = place.owner().has_vanished();
+        let has_vanished = place.has_vanished();
         if has_vanished {
             // SAFETY: its owner is not in this process, and one thread at a time collects (E1).
             unsafe { place.value.bury() };
@@ -300,7 +300,7 @@ impl Inner {
             let since_ns = place.value.blocked_since_ns(pinned).filter(|_| pinned != UNPINNED)?;
             let since = Duration::from_nanos(now_ns.saturating_sub(since_ns));
             Some(Stalled {
-                reader: place.owner().reader(),
+                reader: place.reader(),
                 since,
                 behind: epoch.saturating_sub(pinned),
                 holds,

@@ -185,7 +185,7 @@ impl Domain {
             let (_, bytes, since_ns) = waiting.iter().find(|item| item.0 == address)?;
             let since_ns = if *since_ns == 0 { now_ns } else { *since_ns };
             let since = Duration::from_nanos(now_ns.saturating_sub(since_ns));
-            Some(Held { by: place.owner().reader(), bytes: *bytes, since })
+            Some(Held { by: place.reader(), bytes: *bytes, since })
         });
         held.collect()
     }
