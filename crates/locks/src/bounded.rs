@@ -6,9 +6,9 @@
 //!
 //! # Weak spot
 //! Two locks in one: a waiter queues, and the head of the queue waits for the word, so a contended acquisition costs
-//! more than [`Futex`](crate::Futex)'s. Once the bound is reached, the lock is passed on in order of arrival, and
-//! stands idle while each head wakes up, until one is next that came later. `try_lock` refuses a lock that is free but
-//! reserved.
+//! more than [`Futex`](crate::Futex)'s. Any other does, too: a free word has a count, and is read first. Once the bound
+//! is reached, the lock is passed on in order of arrival, and stands idle while each head wakes up, until one is next
+//! that came later. `try_lock` refuses a lock that is free but reserved.
 //!
 //! # State
 //! `word`: HELD; ASLEEP: the head may sleep on the word; how many threads wait; and in the upper half, how many have

@@ -105,10 +105,10 @@ fn waiters_that_give_up_leave_a_bounded_number_of_nodes() {
     let mutex = Mutex::with(Published::new(), 0);
     let raw = Published::new();
     RawLock::lock(&raw);
-    let times = if cfg!(miri) { 70 } else { 300 };
+    let (times, us) = if cfg!(miri) { (70, 2000) } else { (300, 5) };
     let most = scope(|threads| {
         let gives_up = || {
-            let tried = |_| raw.lock_deadline(Deadline::after(Duration::from_micros(5))).is_err();
+            let tried = |_| raw.lock_deadline(Deadline::after(Duration::from_micros(us))).is_err();
             assert!((0..times).all(tried));
             raw.left()
         };

@@ -196,7 +196,7 @@ fn interpreted() -> Vec<Step> {
         steps.push(miri("uncontended-reclaim", what, LEAKS, borrows));
         steps.push(miri(
             "uncontended-locks",
-            "--lib --test stress --test stress_readers",
+            "--lib --test api --test abuse --test stress --test stress_readers",
             LEAKS,
             borrows,
         ));
@@ -211,7 +211,7 @@ fn interpreted() -> Vec<Step> {
                 r#"export RUSTFLAGS="-Zsanitizer=thread"
 {sanitized} -p uncontended-wait --test sleepers --test event_counts --test tasks &&
   {sanitized} -p uncontended-ring --test conventions --test joints --test tasks --test departures &&
-  {sanitized} -p uncontended-locks --test stress --test stress_readers"#
+  {sanitized} -p uncontended-locks --test api --test stress --test stress_readers"#
             ),
         )
         .needs(&RUST_SRC)
