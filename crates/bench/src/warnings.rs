@@ -1,5 +1,6 @@
 //! What makes a table weaker than it looks, and the remedy.
 
+use uncontended_figures::text::several;
 use uncontended_figures::{self as figures, number, percent};
 use uncontended_stats::{MaxError, Paired};
 
@@ -22,8 +23,8 @@ pub(crate) fn of(table: &Measurement, max_error: MaxError) -> Vec<String> {
     let fewest = Paired::fewest_pairs(max_error);
     if table.rounds < fewest && table.rows.iter().any(|row| row.ratio.is_some()) {
         warnings.push(format!(
-            "{} rounds are too few for an interval, which needs {fewest}: give more --seconds",
-            table.rounds
+            "{} too few for an interval, which needs {fewest}: give more --seconds",
+            several(table.rounds, "round is", "rounds are")
         ));
     }
     if table.stolen > 0.01 {

@@ -52,7 +52,7 @@ fn without((low, high): (f64, f64), base: Ends, clock: Ends, readings: [f64; 2])
     };
     let least = each(low).fold(f64::INFINITY, f64::min);
     let most = each(high).fold(0.0, f64::max);
-    Some(Ends::bounded(least, most))
+    Some(Ends::bounded((least, most)))
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub use jitter::{ByCause, Gaps, LongGap};
 pub use machine::{Cache, Machine};
 pub use osnoise::Noise;
 pub use text::{markdown, tables, text};
-pub use topic::{Ends, HandOff, Intervals, Row, Slowed, Topic};
+pub use topic::{Ends, HandOff, Intervals, OverBlocks, Row, Slowed, Topic};
 
 use serde::Serialize;
 use std::time::Duration;

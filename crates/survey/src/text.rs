@@ -1,6 +1,6 @@
 //! The survey for people: a table a topic.
 
-use crate::{Class, Ends, FOUND_ON, HandOff, Row, Slowed, Survey, Topic, columns};
+use crate::{Class, Ends, FOUND_ON, OverBlocks, Row, Slowed, Survey, Topic, columns};
 use std::fmt::Write as _;
 use uncontended_figures::read::Quantity;
 use uncontended_figures::table::{Column, Paint, Table};
@@ -167,21 +167,20 @@ fn waits(rows: &[&Row]) -> Option<Table> {
         ]);
     }
     let mut table = Table::new(columns);
-    let time = |ns: Option<f64>, ends: Option<Ends>| match (ns, ends) {
-        (Some(ns), Some(Ends { low, high })) => quantity(Some(ns), low, high, Dimension::Time),
-        _ => "–".to_owned(),
+    let time = |figure: Option<OverBlocks>| {
+        let shown = |it: OverBlocks| quantity(Some(it.median), it.low, it.high, Dimension::Time);
+        figure.map_or_else(|| "–".to_owned(), shown)
     };
     for row in rows {
         let of = row.intervals;
-        let hand_off = |pick: fn(HandOff) -> u64| row.hand_off_ns.map(|it| pick(it) as f64);
         let overtaken =
             row.overtaken_p99.map_or_else(|| "–".to_owned(), |it| it.round().to_string());
-        let mut cells = vec![row.name.clone(), time(row.wait_ns, of.wait_ns)];
+        let mut cells = vec![row.name.clone(), time(of.wait_ns)];
         if !is_of_writes {
             cells.extend([
-                time(row.idle_ns, of.idle_ns),
-                time(hand_off(|it| it.p50), of.hand_off_p50_ns),
-                time(hand_off(|it| it.p99), of.hand_off_p99_ns),
+                time(of.idle_ns),
+                time(of.hand_off_p50_ns),
+                time(of.hand_off_p99_ns),
                 overtaken,
             ]);
         }

@@ -67,7 +67,7 @@ pub struct Row {
     /// From a release to the acquisition by a thread that had waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hand_off_ns: Option<HandOff>,
-    /// The intervals of these, each at 95 %, at all looks, if blocks are independent.
+    /// The same by blocks, with intervals, each at 95 %, at all looks, if blocks are independent.
     #[serde(skip_serializing_if = "Intervals::is_empty")]
     pub intervals: Intervals,
     /// The longest waits of the four blocks with the longest.
@@ -124,14 +124,14 @@ pub struct Row {
     pub failed: Option<String>,
 }
 
-/// Percentiles of hand-offs in nanoseconds.
+/// Percentiles of all hand-offs of a row together, in nanoseconds.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 pub struct HandOff {
-    /// The median of a block's: its median over blocks.
+    /// The median.
     pub p50: u64,
-    /// The 99th percentile of a block's, likewise.
+    /// The 99th percentile.
     pub p99: u64,
-    /// The 99.9th percentile of all hand-offs together: a block has too few.
+    /// The 99.9th percentile.
     pub p999: u64,
 }
 
@@ -144,21 +144,32 @@ pub struct Ends {
     pub high: Option<f64>,
 }
 
-/// Intervals of a row's figures, which are medians over blocks.
+/// A figure of each block: its median over blocks, with an interval at 95 %.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq)]
+pub struct OverBlocks {
+    /// The median.
+    pub median: f64,
+    /// The interval's lower end; none if it has no bound yet.
+    pub low: Option<f64>,
+    /// Its upper end; none likewise.
+    pub high: Option<f64>,
+}
+
+/// Figures of a row's blocks.
 #[derive(Clone, Copy, Debug, Default, Serialize, PartialEq)]
 pub struct Intervals {
-    /// Of the mean wait.
+    /// The mean wait of a block.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub wait_ns: Option<Ends>,
-    /// Of the mean idle time.
+    pub wait_ns: Option<OverBlocks>,
+    /// The mean idle time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub idle_ns: Option<Ends>,
-    /// Of the median hand-off.
+    pub idle_ns: Option<OverBlocks>,
+    /// The median hand-off.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hand_off_p50_ns: Option<Ends>,
-    /// Of the 99th percentile of hand-offs.
+    pub hand_off_p50_ns: Option<OverBlocks>,
+    /// The 99th percentile of hand-offs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hand_off_p99_ns: Option<Ends>,
+    pub hand_off_p99_ns: Option<OverBlocks>,
 }
 
 impl Intervals {
@@ -169,7 +180,12 @@ impl Intervals {
     }
 
     fn of(figures: &[(&'static str, Vec<f64>)]) -> Intervals {
-        let of = |name| figures.iter().find(|(own, _)| *own == name).map(|(_, of)| Ends::of(of));
+        let of = |name| {
+            let (_, values) = figures.iter().find(|(own, _)| *own == name)?;
+            let sequence = sequence(values);
+            let Ends { low, high } = Ends::bounded(sequence.interval());
+            Some(OverBlocks { median: sequence.estimate()?, low, high })
+        };
         Intervals {
             wait_ns: of("wait_ns"),
             idle_ns: of("idle_ns"),
@@ -179,19 +195,23 @@ impl Intervals {
     }
 }
 
+/// The median of these values, with an interval at 95 %, at all looks.
+fn sequence(values: &[f64]) -> QuantileSequence {
+    let max_error = MaxError::new(0.05).expect("a chance");
+    let mut median = QuantileSequence::new(Rate::HALF, Method::OneSided, max_error);
+    // Times are numbers.
+    values.iter().for_each(|&value| _ = median.push(value));
+    median
+}
+
 impl Ends {
     /// Of the median of these values, at 95 %, at all looks.
     pub(crate) fn of(values: &[f64]) -> Ends {
-        let max_error = MaxError::new(0.05).expect("a chance");
-        let mut median = QuantileSequence::new(Rate::HALF, Method::OneSided, max_error);
-        // Times are numbers.
-        values.iter().for_each(|&value| _ = median.push(value));
-        let (low, high) = median.interval();
-        Ends::bounded(low, high)
+        Ends::bounded(sequence(values).interval())
     }
 
     /// An end that is infinite has no bound.
-    pub(crate) fn bounded(low: f64, high: f64) -> Ends {
+    pub(crate) fn bounded((low, high): (f64, f64)) -> Ends {
         let end = |value: f64| value.is_finite().then_some(value);
         Ends { low: end(low), high: end(high) }
     }
@@ -246,6 +266,9 @@ impl Topic {
         for Table { case, outcome, .. } in &report.tables {
             match outcome {
                 Ok(measured) => all.add(case, measured, &describe),
+                Err(why) if case.is_empty() => {
+                    all.not_measured.push(format!("{}: {why}", report.name))
+                }
                 Err(why) => all.not_measured.push(format!("{case}: {why}")),
             }
         }
@@ -284,10 +307,10 @@ impl Topic {
                 wait_ns: figure("wait_ns"),
                 idle_ns: figure("idle_ns"),
                 overtaken_p99: figure("overtaken_p99"),
-                hand_off_ns: row.latency_ns.and_then(|latency| {
-                    let whole = |name| figure(name).map(|ns| ns.round() as u64);
-                    let (p50, p99) = (whole("hand_off_p50_ns")?, whole("hand_off_p99_ns")?);
-                    Some(HandOff { p50, p99, p999: latency.p999 })
+                hand_off_ns: row.latency_ns.map(|latency| HandOff {
+                    p50: latency.p50,
+                    p99: latency.p99,
+                    p999: latency.p999,
                 }),
                 intervals: Intervals::of(&row.block_figures),
                 blocks: row.blocks,

@@ -16,7 +16,7 @@ const DRAWN: [&str; 6] =
 pub(super) fn of(topic: &Topic) -> Vec<Markup> {
     let pictures = match topic.topic {
         "contention" | "spawn" => vec![ladder(topic)],
-        "locks" => vec![Some(heat_of_locks(topic)), hand_offs(topic)],
+        "locks" => vec![heat_of_locks(topic), hand_offs(topic), heat_of_readers(topic)],
         "affinity" => vec![over_time(topic), topic.matrix.as_ref().map(heat_of_cores)],
         "jitter" => vec![gaps(topic)],
         "scale" => vec![laws(topic)],
@@ -49,34 +49,54 @@ fn rung(row: &Row, ns: f64, low: f64) -> Lane {
 }
 
 /// Locks by numbers of threads: the ratio to the baseline, the darker the further from 1.
-fn heat_of_locks(topic: &Topic) -> Markup {
-    let mut crews: Vec<(usize, Class)> = Vec::new();
+fn heat_of_locks(topic: &Topic) -> Option<Markup> {
+    let rows: Vec<&Row> = topic.rows.iter().filter(|row| row.one_write_in.is_none()).collect();
+    let remark = "Time per acquisition relative to std's mutex: red takes longer, green less.";
+    heat_of_rows(&rows, "Locks by threads", remark, |row| {
+        format!("{}, {}", several(row.threads as u64, "thread", "threads"), row.class)
+    })
+}
+
+/// The same of locks for readers, also by how often they are written to.
+fn heat_of_readers(topic: &Topic) -> Option<Markup> {
+    let rows: Vec<&Row> = topic.rows.iter().filter(|row| row.one_write_in.is_some()).collect();
+    let remark =
+        "Time per access relative to std's lock for readers: red takes longer, green less.";
+    heat_of_rows(&rows, "Locks for readers, by threads and writes", remark, |row| {
+        let one_in = row.one_write_in.unwrap_or(1);
+        format!("{}, 1 write in {one_in}", several(row.threads as u64, "thread", "threads"))
+    })
+}
+
+/// Rows by name, in columns by what `crew` says of each; none without rows.
+fn heat_of_rows(
+    rows: &[&Row],
+    title: &str,
+    remark: &str,
+    crew: impl Fn(&Row) -> String,
+) -> Option<Markup> {
+    let mut crews: Vec<String> = Vec::new();
     let mut names: Vec<&str> = Vec::new();
-    for row in topic.rows.iter().filter(|row| row.role != "control") {
-        if !crews.contains(&(row.threads, row.class)) {
-            crews.push((row.threads, row.class));
+    let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.role != "control").collect();
+    for row in &rows {
+        if !crews.contains(&crew(row)) {
+            crews.push(crew(row));
         }
         if !names.contains(&row.name.as_str()) {
             names.push(&row.name);
         }
     }
-    let columns = crews.iter().map(|(threads, class)| {
-        format!("{}, {class}", several(*threads as u64, "thread", "threads"))
-    });
-    let cell = |name: &str, crew: &(usize, Class)| {
-        let found = topic.rows.iter().find(|row| {
-            row.name == name && (row.threads, row.class) == *crew && row.role != "control"
-        })?;
+    let cell = |name: &str, column: &String| {
+        let found = rows.iter().find(|row| row.name == name && crew(row) == *column)?;
         let own = if found.role == "baseline" { 1.0 } else { found.ratio? };
         // Four times as long is as dark as it gets.
         Some((number(own), own.log2() / 2.0))
     };
-    let rows: Vec<Warm> = names
+    let warm: Vec<Warm> = names
         .iter()
         .map(|name| ((*name).to_owned(), crews.iter().map(|crew| cell(name, crew)).collect()))
         .collect();
-    let remark = "Time per acquisition relative to std's mutex: red takes longer, green less.";
-    figure("Locks by threads", remark, &heat(&columns.collect::<Vec<_>>(), &rows))
+    (!warm.is_empty()).then(|| figure(title, remark, &heat(&crews, &warm)))
 }
 
 /// CPUs by CPUs: the latency of a cache line, the darker the longer.
