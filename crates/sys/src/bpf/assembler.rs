@@ -75,7 +75,10 @@ pub struct Assembler {
 
 impl Assembler {
     /// The instructions.
-    pub(super) fn finish(self) -> Vec<u64> {
+    ///
+    /// # Panics
+    /// A label was never placed.
+    pub fn finish(self) -> Vec<u64> {
         assert!(self.jumps.iter().all(Vec::is_empty), "every label is placed");
         self.code
     }
