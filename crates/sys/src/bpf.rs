@@ -4,6 +4,7 @@
 //! [`Assembler`] makes the instructions, [`Program::load`] has the kernel check them, [`Program::attach`] runs them at
 //! a tracepoint, for all threads of the machine, until the [`Attached`] is dropped. A [`Map`] is shared by programs and
 //! this process; other processes can read one made by [`Map::mappable`] through its descriptor, once it is frozen.
+//! [`raw`] has programs that need no perf event, and that this process can run, too.
 //! Needs root, or CAP_BPF and CAP_PERFMON.
 //! # Invariants
 //! I1: the kernel refuses a program that could loop without an end, read what it may not, or change what it observes.
@@ -12,6 +13,7 @@
 //! bpf(2); `Documentation/bpf/standardization/instruction-set.rst`; perf_event_open(2) for `PERF_EVENT_IOC_SET_BPF`.
 
 mod assembler;
+pub mod raw;
 
 pub use assembler::{Assembler, Condition, Label, Operation, Register, Width};
 
@@ -43,6 +45,8 @@ pub enum Kind {
     Array = 2,
     /// The same, for each CPU.
     ArrayOfCpu = 6,
+    /// Not at all: what programs put into a ring of as many bytes, a power of two.
+    Ring = 27,
 }
 
 /// A table in the kernel.
@@ -188,20 +192,38 @@ pub struct Counts {
     pub missed: u64,
 }
 
+fn counts(program: &File) -> Counts {
+    let facts = facts(program);
+    let count = |name: &str| {
+        let line = facts.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+    };
+    Counts {
+        runs: count("run_cnt:"),
+        run_ns: count("run_time_ns:"),
+        missed: count("recursion_misses:"),
+    }
+}
+
+/// What the kernel tells of a descriptor.
+fn facts(fd: impl AsFd) -> String {
+    let path = format!("/proc/self/fdinfo/{}", fd.as_fd().as_raw_fd());
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+/// Whether it is an array that [`Map::freeze`] froze: memory that never shrinks, and that programs alone write.
+pub fn is_frozen_array(fd: impl AsFd) -> bool {
+    let number = fd.as_fd().as_raw_fd();
+    let link = std::fs::read_link(format!("/proc/self/fd/{number}"));
+    let facts = facts(fd);
+    link.is_ok_and(|link| link.as_os_str() == "anon_inode:bpf-map")
+        && ["map_type:\t2", "frozen:\t1"].iter().all(|fact| facts.lines().any(|line| line == *fact))
+}
+
 impl Attached {
     /// What the kernel has counted so far.
     pub fn counts(&self) -> Counts {
-        let path = format!("/proc/self/fdinfo/{}", self.program.as_raw_fd());
-        let facts = std::fs::read_to_string(path).unwrap_or_default();
-        let count = |name: &str| {
-            let line = facts.lines().find_map(|line| line.strip_prefix(name));
-            line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
-        };
-        Counts {
-            runs: count("run_cnt:"),
-            run_ns: count("run_time_ns:"),
-            missed: count("recursion_misses:"),
-        }
+        counts(&self.program)
     }
 
     /// Ends these programs, without waiting for the kernel.
@@ -217,31 +239,7 @@ impl Program {
     /// # Errors
     /// Those of `bpf`, with the end of the checker's log.
     pub fn load(code: Assembler) -> Result<Self, Refused> {
-        let code = code.finish();
-        let load = |log: &mut [u8]| {
-            let (level, size) = if log.is_empty() { (0, 0) } else { (1, log.len() as u64) };
-            let place = if log.is_empty() { 0 } else { log.as_mut_ptr() as u64 };
-            call(
-                PROGRAM_LOAD,
-                &[
-                    u64::from(TYPE_TRACEPOINT) | (code.len() as u64) << 32,
-                    code.as_ptr() as u64,
-                    LICENSE.as_ptr() as u64,
-                    level | size << 32,
-                    place,
-                    0,
-                ],
-            )
-        };
-        load(&mut []).map(|fd| Program { file: descriptor(fd) }).map_err(|error| {
-            let mut log = vec![0u8; LOG_BYTES];
-            // It fails again, to tell why.
-            let _ = load(&mut log).map(descriptor);
-            let text = String::from_utf8_lossy(log.split(|&byte| byte == 0).next().unwrap_or(&[]));
-            let lines: Vec<&str> = text.lines().rev().take(12).collect();
-            let log = lines.into_iter().rev().collect::<Vec<_>>().join("\n");
-            Refused { error, log }
-        })
+        load(TYPE_TRACEPOINT, &code.finish()).map(|file| Program { file })
     }
 
     /// Runs it at the tracepoint with this number (see [`crate::tracefs`]), on every CPU.
@@ -253,6 +251,32 @@ impl Program {
         perf::set_program(&event, self.file.as_raw_fd())?;
         Ok(Attached { event, program: self.file })
     }
+}
+
+/// Has the kernel check a program of this type.
+fn load(kind: u32, code: &[u64]) -> Result<File, Refused> {
+    let load = |log: &mut [u8]| {
+        let (level, size) = if log.is_empty() { (0, 0) } else { (1, log.len() as u64) };
+        let place = if log.is_empty() { 0 } else { log.as_mut_ptr() as u64 };
+        let attributes = [
+            u64::from(kind) | (code.len() as u64) << 32,
+            code.as_ptr() as u64,
+            LICENSE.as_ptr() as u64,
+            level | size << 32,
+            place,
+            0,
+        ];
+        call(PROGRAM_LOAD, &attributes).map(descriptor)
+    };
+    load(&mut []).map_err(|error| {
+        let mut log = vec![0u8; LOG_BYTES];
+        // It fails again, to tell why.
+        let _ = load(&mut log);
+        let text = String::from_utf8_lossy(log.split(|&byte| byte == 0).next().unwrap_or(&[]));
+        let lines: Vec<&str> = text.lines().rev().take(12).collect();
+        let log = lines.into_iter().rev().collect::<Vec<_>>().join("\n");
+        Refused { error, log }
+    })
 }
 
 /// Makes the system call.

@@ -1,4 +1,4 @@
-//! Passing descriptors to another process through a socket.
+//! Passing descriptors to another process through a socket, and waiting for several.
 //!
 //! # Contract
 //! [`send`] passes bytes and descriptors as one message; [`receive`] takes one. Neither waits longer than the socket's
@@ -12,6 +12,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 /// The most descriptors of one message.
 pub const MOST: usize = 8;
@@ -107,6 +108,26 @@ pub fn user(socket: &UnixStream) -> io::Result<u32> {
     Ok(unsafe { who.assume_init() }.uid)
 }
 
+/// Waits until there is something to read from one of these, or one has ended, for at most `limit`; which. A signal ends
+/// the wait, too.
+///
+/// # Errors
+/// Those of `poll`, except for signals.
+pub fn readable(of: &[BorrowedFd<'_>], limit: Option<Duration>) -> io::Result<Vec<bool>> {
+    let entry =
+        |fd: &BorrowedFd<'_>| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut entries: Vec<libc::pollfd> = of.iter().map(entry).collect();
+    let ms = limit
+        .map_or(-1, |limit| i32::try_from(limit.as_micros().div_ceil(1000)).unwrap_or(i32::MAX));
+    // SAFETY: entries and their number (L2).
+    let ready = unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, ms) };
+    let error = io::Error::last_os_error();
+    if ready < 0 && error.kind() != io::ErrorKind::Interrupted {
+        return Err(error);
+    }
+    Ok(entries.iter().map(|entry| ready > 0 && entry.revents != 0).collect())
+}
+
 fn message(part: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
     // SAFETY: zeroed (L5).
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
@@ -192,5 +213,17 @@ mod tests {
         let (here, _there) = UnixStream::pair().unwrap();
         // SAFETY: no arguments (L1).
         assert_eq!(user(&here).unwrap(), unsafe { libc::getuid() });
+    }
+
+    #[test]
+    fn those_with_something_to_read_are_told() {
+        let ((here, there), (quiet, other)) =
+            (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
+        let both = [there.as_fd(), quiet.as_fd()];
+        assert_eq!(readable(&both, Some(Duration::from_millis(1))).unwrap(), [false, false]);
+        (&here).write_all(b"x").unwrap();
+        assert_eq!(readable(&both, None).unwrap(), [true, false]);
+        drop(other);
+        assert_eq!(readable(&both, None).unwrap(), [true, true], "an end counts");
     }
 }
