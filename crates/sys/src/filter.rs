@@ -10,9 +10,8 @@ use std::io;
 const LOAD: u16 = 0x20;
 const JUMP_IF_EQUAL: u16 = 0x15;
 const ANSWER: u16 = 0x06;
-/// Where a filter finds the call's number, and the processor that it is for.
+/// Where a filter finds the call's number.
 const NUMBER_AT: u32 = 0;
-const PROCESSOR_AT: u32 = 4;
 
 /// Makes the system call with this number fail with `errno`.
 ///
@@ -33,6 +32,8 @@ pub fn forbid(number: libc::c_long, errno: u16) -> io::Result<()> {
 /// As [`forbid`]; `InvalidInput` for more than 200 numbers.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub fn allow_only(numbers: &[libc::c_long]) -> io::Result<()> {
+    /// Where a filter finds the processor that the call is for.
+    const PROCESSOR_AT: u32 = 4;
     /// `AUDIT_ARCH_X86_64` and `AUDIT_ARCH_AARCH64`.
     const PROCESSOR: u32 = if cfg!(target_arch = "x86_64") { 0xc000_003e } else { 0xc000_00b7 };
     if numbers.len() > 200 {

@@ -108,8 +108,8 @@ pub fn user(socket: &UnixStream) -> io::Result<u32> {
     Ok(unsafe { who.assume_init() }.uid)
 }
 
-/// Waits until there is something to read from one of these, or one has ended, for at most `limit`; which. A signal ends
-/// the wait, too.
+/// Waits until there is something to read from one of these, or one has ended, for at most `limit`; which. A signal
+/// ends the wait, too.
 ///
 /// # Errors
 /// Those of `poll`, except for signals.

@@ -73,6 +73,12 @@ impl Drop for Window {
     }
 }
 
+/// The bytes of a page of memory.
+pub fn page() -> usize {
+    // SAFETY: a number (L1).
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
 /// Whether it is a plain file of fewer bytes; a map of the kernel's has no size.
 fn is_shorter(file: BorrowedFd<'_>, bytes: usize) -> bool {
     // SAFETY: zeroed (L5).

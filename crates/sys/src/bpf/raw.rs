@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //! A [`Raw`] program is known to the kernel's checker; [`Raw::attach`] runs it at a tracepoint, on all CPUs, until the
-//! [`Link`] and its copies are closed. No perf event and no tracefs is involved. A program of this kind is left out only
-//! where it would interrupt itself.
+//! [`Link`] and its copies are closed. No perf event and no tracefs is involved. A program of this kind is left out
+//! only where it would interrupt itself.
 //! # Sources
 //! bpf(2): `BPF_RAW_TRACEPOINT_OPEN` (Linux 4.17), `BPF_PROG_TEST_RUN` with `BPF_F_TEST_RUN_ON_CPU` (5.10), which works
 //! without capabilities since 5.19.
@@ -55,8 +55,8 @@ impl Raw {
     /// # Errors
     /// Those of `bpf`: `ENXIO` if the CPU is offline at that moment.
     pub fn run_on(&self, cpu: u32) -> io::Result<()> {
-        // The fields of `struct bpf_attr`'s `test`: program, result, sizes and places of data, repetitions, duration, sizes
-        // and places of the context, flags and CPU.
+        // The fields of `struct bpf_attr`'s `test`: program, result, sizes and places of data, repetitions, duration,
+        // sizes and places of the context, flags and CPU.
         let context = [0u64; 2];
         let sizes = size_of_val(&context) as u64;
         let attributes = [
