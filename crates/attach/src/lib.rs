@@ -356,7 +356,8 @@ impl Attach {
     }
 
     fn count_missed(&mut self) {
-        self.missed = self.running.iter().filter(|one| one.0).map(|one| one.1.missed()).sum();
+        self.missed =
+            self.running.iter().filter(|one| one.0).map(|one| one.1.counts().missed).sum();
     }
 
     /// Ends all counting, now.

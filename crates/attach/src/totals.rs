@@ -192,7 +192,7 @@ impl Totals {
     }
 
     fn lost(&self) -> u64 {
-        let missed = self.running.iter().filter(|one| one.0).map(|one| one.1.missed());
+        let missed = self.running.iter().filter(|one| one.0).map(|one| one.1.counts().missed);
         let without_room = self.tables.lost.get(&[0; 4]).unwrap_or_default();
         missed.sum::<u64>().saturating_add(words::at(&without_room, 0))
     }

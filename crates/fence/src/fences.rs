@@ -8,6 +8,7 @@ use crate::bare;
 use crate::mprotect;
 use crate::quiescent::Quiescent;
 use crate::reason::{Backend, Cost, Reason, Refused};
+use crate::stamps::Stamps;
 use crate::ticket::Ticket;
 use uncontended_atomic::{Ordering::SeqCst, Scope, compiler_fence, fence};
 
@@ -47,6 +48,7 @@ enum Way {
     Expedited,
     /// Changes of protection, which order here.
     Mprotect,
+    Stamps(&'static Stamps),
     CheckIn(&'static Quiescent),
     Full(Refused),
 }
@@ -93,6 +95,13 @@ impl Fences {
         }
     }
 
+    /// Those of a daemon's stamps: both halves are free of fences and interrupts, and a heavy one takes up to a tick of
+    /// the kernel's timer. In all processes that have connected, light fences pair with it. See
+    /// [`stamps`](crate::stamps). [`best`](Fences::best) never takes them, since a membarrier is complete earlier.
+    pub fn by_stamps(stamps: &'static Stamps) -> Fences {
+        Fences(Way::Stamps(stamps))
+    }
+
     /// Those of threads that check in: both halves are free of fences and interrupts, and a heavy one lasts until all
     /// `threads` have checked in.
     ///
@@ -110,7 +119,7 @@ impl Fences {
     pub fn light(self) {
         match self.0 {
             Way::Process if backend::works(Scope::Private) => bare::light(),
-            Way::Expedited | Way::Mprotect => bare::light(),
+            Way::Expedited | Way::Mprotect | Way::Stamps(_) => bare::light(),
             // SeqCst: keeps the compiler from moving a store before it past a load after it; a check-in does the rest.
             Way::CheckIn(_) => compiler_fence(SeqCst),
             Way::Process | Way::Full(_) => full(),
@@ -133,6 +142,7 @@ impl Fences {
             Way::Process if backend::decide(Scope::Private).is_ok() => Ticket::expedited(),
             Way::Expedited => Ticket::expedited(),
             Way::Mprotect => Ticket::mprotect(),
+            Way::Stamps(stamps) => Ticket::stamps(stamps),
             Way::CheckIn(threads) => Ticket::checked_in(threads),
             Way::Process | Way::Full(_) => {
                 full();
@@ -147,6 +157,7 @@ impl Fences {
             Way::Process => backend(),
             Way::Expedited => Backend::Expedited,
             Way::Mprotect => Backend::Mprotect,
+            Way::Stamps(_) => Backend::Stamps,
             Way::CheckIn(_) => Backend::CheckIn,
             Way::Full(refused) => Backend::FullFences(refused),
         }

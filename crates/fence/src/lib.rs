@@ -56,6 +56,7 @@ mod fences;
 mod mprotect;
 mod quiescent;
 mod reason;
+pub mod stamps;
 mod ticket;
 
 pub use backend::backend;

@@ -9,6 +9,9 @@ pub enum Backend {
     Expedited,
     /// Changes of a page's protection, which interrupt as a membarrier does: light fences are free.
     Mprotect,
+    /// Stamps of interrupts that happen anyway, by a running `barrierd`: light fences are free, and no thread is
+    /// interrupted.
+    Stamps,
     /// Check-ins of registered threads: light fences are free, and no thread is interrupted.
     CheckIn,
     /// Full fences on both sides, for this reason.
@@ -92,6 +95,11 @@ impl Backend {
                 light: Light::CompilerFence,
                 interrupts: true,
             },
+            Backend::Stamps => Cost {
+                latency: Latency::Milliseconds,
+                light: Light::CompilerFence,
+                interrupts: false,
+            },
             Backend::CheckIn => {
                 Cost { latency: Latency::Unbounded, light: Light::CompilerFence, interrupts: false }
             }
@@ -107,6 +115,7 @@ impl fmt::Display for Backend {
         match self {
             Backend::Expedited => f.write_str("expedited membarrier"),
             Backend::Mprotect => f.write_str("changes of a page's protection"),
+            Backend::Stamps => f.write_str("stamps of interrupts"),
             Backend::CheckIn => f.write_str("check-ins"),
             Backend::FullFences(refused) => write!(f, "full fences: {refused}"),
         }

@@ -17,6 +17,7 @@ use crate::barriers::Barriers;
 use crate::mprotect;
 use crate::quiescent::Quiescent;
 use crate::reason::Refused;
+use crate::stamps::{Asked, Stamps};
 use std::time::Duration;
 use uncontended_atomic::Scope;
 
@@ -48,6 +49,8 @@ enum Kind {
     Expedited(u64),
     /// A request to [`MPROTECT`].
     Mprotect(u64),
+    /// The time after which all CPUs are to be stamped.
+    Stamps(&'static Stamps, Asked),
     /// A request to these threads.
     CheckIn(&'static Quiescent, u64),
 }
@@ -66,6 +69,10 @@ impl Ticket {
         Ticket(Kind::Mprotect(MPROTECT.request()))
     }
 
+    pub(crate) fn stamps(stamps: &'static Stamps) -> Ticket {
+        Ticket(Kind::Stamps(stamps, stamps.ask()))
+    }
+
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn checked_in(threads: &'static Quiescent) -> Ticket {
         Ticket(Kind::CheckIn(threads, threads.request()))
@@ -78,6 +85,7 @@ impl Ticket {
             Kind::Complete => true,
             Kind::Expedited(number) => EXPEDITED.is_served(number),
             Kind::Mprotect(number) => MPROTECT.is_served(number),
+            Kind::Stamps(stamps, asked) => stamps.is_past(asked),
             Kind::CheckIn(threads, number) => threads.is_ripe(number),
         }
     }
@@ -93,6 +101,7 @@ impl Ticket {
         match self.0 {
             Kind::Complete => Ok(true),
             Kind::Mprotect(number) => MPROTECT.serve(number, mprotect::barrier),
+            Kind::Stamps(stamps, asked) => stamps.poll(asked),
             Kind::CheckIn(threads, number) => {
                 threads.check_in_here(number);
                 Ok(threads.is_ripe(number))
@@ -101,8 +110,8 @@ impl Ticket {
         }
     }
 
-    /// Waits until the fence is complete. No thread wakes the waiter: it pauses between looks, each time for a tenth of
-    /// what it has waited so far.
+    /// Waits until the fence is complete. No thread wakes the waiter (except for stamps, where the daemon does): it
+    /// pauses between looks, each time for a tenth of what it has waited so far.
     ///
     /// # Errors
     /// Those of [`poll`](Ticket::poll).
@@ -122,6 +131,9 @@ impl Ticket {
 
     #[cfg_attr(unc_model, track_caller)]
     fn wait_at_most(&self, limit: Option<Duration>) -> Result<bool, Refused> {
+        if let Kind::Stamps(stamps, asked) = self.0 {
+            return stamps.wait(asked, limit);
+        }
         let backoff = Backoff::new(limit);
         loop {
             if self.poll()? {

@@ -138,6 +138,15 @@ pub fn step_ticks() -> u64 {
     differences.filter(|&difference| difference > 0).min().unwrap_or(1)
 }
 
+/// How often the kernel's timer interrupts a CPU that runs programs: the step of its coarse clock.
+#[cfg(target_os = "linux")]
+pub fn tick_ns() -> u64 {
+    let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: room for the answer (L2).
+    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut step) };
+    step.tv_sec as u64 * 1_000_000_000 + step.tv_nsec as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,15 +1,16 @@
 //! System calls and machine instructions, each behind the smallest interface that its callers need.
 //!
 //! Starting and following a program: [`inherited`], [`process`], [`signals`]. Memory shared between a program and its
-//! observer: [`memfd`]; system calls from the program's process: [`kernel`]. The cost of observing: [`pair_cost`].
-//! Time: [`clock`]. A word per thread: [`tls`]. What the kernel sees of a program: [`perf`], [`bpf`], [`tracefs`]. A
-//! program's own locks: [`annotate`]. What this process does at its limits: [`limits`]. Measuring a command:
-//! [`supervise`], [`counters`], [`background`], [`interrupts`]; measuring this process: [`usage`]. A barrier on all
-//! threads: [`membarrier`], [`shootdown`], and the interrupts that it takes: [`interrupt_counts`]; restartable
+//! observer: [`memfd`], [`window`]; system calls from the program's process: [`kernel`]. The cost of observing:
+//! [`pair_cost`]. Time: [`clock`]. A word per thread: [`tls`]. What the kernel sees of a program: [`perf`], [`bpf`],
+//! [`tracefs`]. A program's own locks: [`annotate`]. What this process does at its limits: [`limits`]. Measuring a
+//! command: [`supervise`], [`counters`], [`background`], [`interrupts`]; measuring this process: [`usage`]. A barrier
+//! on all threads: [`membarrier`], [`shootdown`], and the interrupts that it takes: [`interrupt_counts`]; restartable
 //! sequences: [`rseq`]; whether a thread left its CPU: [`switches`]; sleeping on a word: [`futex`], [`parking`];
-//! forbidding a system call: [`filter`]; whether a process is there: [`pids`]. Where and when a thread runs:
-//! [`affinity`], [`scheduling`]; machine code made at run time: [`code`]. Locks of files: [`filelock`]; the C library's
-//! mutex: [`c_mutex`]. What is known of the machine: [`host`].
+//! forbidding system calls: [`filter`]; giving up rights: [`rights`]; passing descriptors: [`passing`]; whether a
+//! process is there: [`pids`]. Where and when a thread runs: [`affinity`], [`scheduling`]; machine code made at run
+//! time: [`code`]. Locks of files: [`filelock`]; the C library's mutex: [`c_mutex`]. What is known of the machine:
+//! [`host`].
 //!
 //! What the rings and waits need exists on every system: [`annotate`], [`clock`], [`futex`]'s words, [`parking`],
 //! [`pids`].
@@ -76,10 +77,14 @@ pub mod memfd;
 pub mod pair_cost;
 pub mod parking;
 #[cfg(target_os = "linux")]
+pub mod passing;
+#[cfg(target_os = "linux")]
 pub mod perf;
 pub mod pids;
 #[cfg(target_os = "linux")]
 pub mod process;
+#[cfg(target_os = "linux")]
+pub mod rights;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub mod rseq;
 #[cfg(target_os = "linux")]
@@ -98,3 +103,5 @@ pub mod tls;
 pub mod tracefs;
 #[cfg(target_os = "linux")]
 pub mod usage;
+#[cfg(target_os = "linux")]
+pub mod window;

@@ -4,6 +4,8 @@
 mod arguments;
 #[cfg(unc_full)]
 mod attach;
+#[cfg(all(unc_full, target_arch = "x86_64"))]
+mod barrierd;
 mod compare;
 mod completions;
 #[cfg(not(unc_full))]
@@ -54,6 +56,8 @@ pub(crate) enum Command {
     Track(Box<track::Flags>),
     #[cfg(unc_full)]
     Survey(Box<survey::Flags>),
+    #[cfg(all(unc_full, target_arch = "x86_64"))]
+    Barrierd(barrierd::Flags),
     Litmus(litmus::Litmus),
     Linearize(Box<linearize::Flags>),
     Terms(terms::Arguments),
@@ -84,6 +88,8 @@ impl Command {
             Command::Track(flags) => flags.execute(),
             #[cfg(unc_full)]
             Command::Survey(flags) => flags.execute(),
+            #[cfg(all(unc_full, target_arch = "x86_64"))]
+            Command::Barrierd(flags) => flags.execute(),
             Command::Litmus(command) => command.execute(),
             Command::Linearize(flags) => flags.execute(),
             Command::Terms(arguments) => arguments.execute(),
@@ -104,6 +110,8 @@ pub(crate) fn tell_usage_error(error: &clap::Error) {
         Some("power") => power::SCHEMA,
         Some("track") => track::SCHEMA,
         Some("linearize") => linearize::SCHEMA,
+        #[cfg(all(unc_full, target_arch = "x86_64"))]
+        Some("barrierd") => barrierd::SCHEMA,
         _ => return,
     };
     write_usage_error(schema, words, error);

@@ -75,7 +75,10 @@ pub struct Assembler {
 
 impl Assembler {
     /// The instructions.
-    pub(super) fn finish(self) -> Vec<u64> {
+    ///
+    /// # Panics
+    /// A label was never placed.
+    pub fn finish(self) -> Vec<u64> {
         assert!(self.jumps.iter().all(Vec::is_empty), "every label is placed");
         self.code
     }
@@ -133,6 +136,16 @@ impl Assembler {
         self.add(0xdb, base, from, offset, 0);
     }
 
+    /// `from = base[offset]`, and `base[offset] = from`, of 64 bits: one step, and a full barrier.
+    pub fn exchange(&mut self, base: Register, offset: i16, from: Register) {
+        self.add(0xdb, base, from, offset, 0xe1);
+    }
+
+    /// `from = base[offset]`, and `base[offset] += from`, likewise.
+    pub fn fetch_add(&mut self, base: Register, offset: i16, from: Register) {
+        self.add(0xdb, base, from, offset, 0x01);
+    }
+
     /// A place to jump to, not placed yet.
     pub fn label(&mut self) -> Label {
         self.jumps.push(Vec::new());
@@ -172,6 +185,13 @@ impl Assembler {
     pub fn map(&mut self, to: Register, map: &Map) {
         let number = i32::try_from(map.number()).unwrap_or(-1);
         self.add(0x18, to, Register::R1, 0, number); // R1 here: the constant is a map's descriptor.
+        self.add(0, Register::R0, Register::R0, 0, 0);
+    }
+
+    /// `to = the address of the map's first value`; the map is a mappable array.
+    pub fn map_value(&mut self, to: Register, map: &Map) {
+        let number = i32::try_from(map.number()).unwrap_or(-1);
+        self.add(0x18, to, Register::R2, 0, number); // R2 here: the map's value, at the offset that follows.
         self.add(0, Register::R0, Register::R0, 0, 0);
     }
 

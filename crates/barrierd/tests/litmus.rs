@@ -1,0 +1,194 @@
+//! Store buffering on this machine with a daemon's stamps, in one process and between two: never with a complete fence,
+//! and often without one, so that the test can fail.
+//!
+//! Many rounds share a fence, since one takes up to a tick: the seldom side writes in each round, asks for a fence
+//! after the last, and looks at all of them when it is complete. It needs root and eBPF, and skips elsewhere.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64", not(any(miri, unc_model, unc_portable))))]
+
+mod common;
+
+use common::Running;
+use std::fs::File;
+use std::os::fd::AsFd as _;
+use std::path::Path;
+use std::process::Command;
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_atomic::{AtomicU64, Mutex, spin_loop};
+use uncontended_barrierd::stamps::{Access, Stamps, Words};
+use uncontended_fence::Fences;
+use uncontended_sys::affinity;
+use uncontended_testkit::{Random, repetitions, skip};
+
+/// The rounds that share a fence.
+const BATCH: usize = 512;
+/// Words: both sides' progress, then for each round of a batch, each on a cache line of its own, what the often side
+/// stores, what the seldom side stores, and the last batch in which the often side saw the other.
+const OFTEN_AT: usize = 0;
+const SELDOM_AT: usize = 8;
+const ROUNDS: usize = 16;
+const WORDS: usize = ROUNDS + BATCH * 24;
+
+/// Names the shared memory for the second process, and how many batches it runs.
+const SHARED: &str = "UNC_STAMPS_LITMUS";
+
+/// One test at a time has the CPUs.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn mine(words: &[AtomicU64], nth: usize) -> &AtomicU64 {
+    &words[ROUNDS + 24 * nth]
+}
+
+fn theirs(words: &[AtomicU64], nth: usize) -> &AtomicU64 {
+    &words[ROUNDS + 24 * nth + 8]
+}
+
+fn seen(words: &[AtomicU64], nth: usize) -> &AtomicU64 {
+    &words[ROUNDS + 24 * nth + 16]
+}
+
+fn pin(place: usize) {
+    let cpus = affinity::allowed().unwrap();
+    affinity::pin(cpus[place % cpus.len()]).unwrap();
+}
+
+fn await_other(word: &AtomicU64, at: u64) {
+    let mut looks = 0_u32;
+    while word.load(Acquire) < at {
+        looks += 1;
+        if looks.is_multiple_of(10_000) { std::thread::yield_now() } else { spin_loop() }
+    }
+}
+
+fn delay(random: &mut Random) {
+    (0..random.below(32)).for_each(|_| spin_loop());
+}
+
+/// The frequent side: stores, runs a light fence, loads.
+fn often(words: &[AtomicU64], batches: u64, light: impl Fn()) {
+    pin(1);
+    let mut random = Random(1);
+    for batch in 1..=batches {
+        for nth in 0..BATCH {
+            let round = (batch - 1) * BATCH as u64 + nth as u64 + 1;
+            words[OFTEN_AT].store(round, Release);
+            await_other(&words[SELDOM_AT], round);
+            delay(&mut random);
+            mine(words, nth).store(batch, Relaxed);
+            light();
+            if theirs(words, nth).load(Relaxed) == batch {
+                seen(words, nth).store(batch, Relaxed);
+            }
+        }
+        words[OFTEN_AT].store(batch * BATCH as u64 + 1, Release);
+        await_other(&words[SELDOM_AT], batch * BATCH as u64 + 1);
+    }
+}
+
+/// The other side; `heavy` runs after a batch. Without it, the words are looked at in each round at once. Returns in
+/// how many rounds neither side saw the other.
+fn seldom(words: &[AtomicU64], batches: u64, heavy: Option<&dyn Fn()>) -> u64 {
+    pin(0);
+    let (mut random, mut missed) = (Random(2), 0);
+    for batch in 1..=batches {
+        let mut saw = [false; BATCH];
+        for (nth, saw) in saw.iter_mut().enumerate() {
+            let round = (batch - 1) * BATCH as u64 + nth as u64 + 1;
+            words[SELDOM_AT].store(round, Release);
+            await_other(&words[OFTEN_AT], round);
+            delay(&mut random);
+            theirs(words, nth).store(batch, Relaxed);
+            *saw = heavy.is_none() && mine(words, nth).load(Relaxed) == batch;
+        }
+        if let Some(heavy) = heavy {
+            heavy();
+            for (nth, saw) in saw.iter_mut().enumerate() {
+                *saw = mine(words, nth).load(Relaxed) == batch;
+            }
+        }
+        await_other(&words[OFTEN_AT], batch * BATCH as u64 + 1);
+        let both = saw.iter().enumerate();
+        missed += both
+            .filter(|(nth, saw)| !**saw && seen(words, *nth).load(Relaxed) != batch)
+            .count() as u64;
+        words[SELDOM_AT].store(batch * BATCH as u64 + 1, Release);
+    }
+    missed
+}
+
+fn memory() -> Vec<AtomicU64> {
+    (0..WORDS).map(|_| AtomicU64::new(0)).collect()
+}
+
+fn batches(name: &str) -> u64 {
+    (repetitions(name, 5_000, 10_000_000) / BATCH as u64).max(1)
+}
+
+/// Without the fence, both sides miss each other at times, if they run at the same time.
+fn can_fail(run: impl Fn() -> u64) {
+    if affinity::allowed().unwrap().len() == 1 {
+        return skip!("can_fail", "one CPU has one store buffer");
+    }
+    assert!((0..400).any(|_| run() > 0), "without the pair, the test cannot fail");
+}
+
+#[test]
+fn in_one_process_one_side_sees_the_other() {
+    let name = "rounds of store buffering with stamps, in one process";
+    let _alone = ALONE.lock();
+    let Some(daemon) = Running::start(name, None) else { return };
+    let stamps: &'static Stamps =
+        Box::leak(Box::new(Stamps::connect_to(&daemon.socket()).unwrap()));
+    let fences = Fences::by_stamps(stamps);
+    let run = |batches, heavy: Option<&dyn Fn()>| {
+        let words = memory();
+        std::thread::scope(|threads| {
+            threads.spawn(|| often(&words, batches, || fences.light()));
+            seldom(&words, batches, heavy)
+        })
+    };
+    let heavy = || fences.heavy().unwrap();
+    assert_eq!(run(batches(name), Some(&heavy)), 0, "with the pair");
+    can_fail(|| run(4, None));
+}
+
+#[test]
+fn between_two_processes_one_side_sees_the_other() {
+    let name = "rounds of store buffering with stamps, between two processes";
+    if let Ok(shared) = std::env::var(SHARED) {
+        return second_process(&shared);
+    }
+    let _alone = ALONE.lock();
+    let Some(daemon) = Running::start(name, None) else { return };
+    let stamps = Stamps::connect_to(&daemon.socket()).unwrap();
+    let path = daemon.folder.path().join("words");
+    let run = |batches: u64, heavy: Option<&dyn Fn()>| {
+        let file =
+            File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+        file.set_len(8 * WORDS as u64).unwrap();
+        let words = Words::open(file.as_fd(), WORDS, Access::Write).unwrap();
+        let mut other = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "between_two_processes_one_side_sees_the_other"])
+            .env(SHARED, format!("{batches} {} {}", daemon.socket().display(), path.display()))
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let missed = seldom(words.all(), batches, heavy);
+        assert!(other.wait().unwrap().success());
+        missed
+    };
+    let heavy = || assert!(stamps.wait(stamps.ask(), None).unwrap());
+    assert_eq!(run(batches(name), Some(&heavy)), 0, "with the pair");
+    can_fail(|| run(4, None));
+}
+
+/// The frequent side, in a process that has connected.
+fn second_process(shared: &str) {
+    let parts: Vec<&str> = shared.split(' ').collect();
+    let stamps: &'static Stamps =
+        Box::leak(Box::new(Stamps::connect_to(Path::new(parts[1])).unwrap()));
+    let fences = Fences::by_stamps(stamps);
+    let file = File::options().read(true).write(true).open(parts[2]).unwrap();
+    let words = Words::open(file.as_fd(), WORDS, Access::Write).unwrap();
+    often(words.all(), parts[0].parse().unwrap(), || fences.light());
+}
