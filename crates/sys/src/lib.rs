@@ -6,8 +6,8 @@
 //! program's own locks: [`annotate`]. What this process does at its limits: [`limits`]. Measuring a command:
 //! [`supervise`], [`counters`], [`background`], [`interrupts`]; measuring this process: [`usage`]. A barrier on all
 //! threads: [`membarrier`], [`shootdown`], and the interrupts that it takes: [`interrupt_counts`]; restartable
-//! sequences: [`rseq`]; whether a thread left its CPU: [`switches`]; sleeping on a word: [`futex`], [`parking`];
-//! forbidding a system call: [`filter`]; whether a process is there: [`pids`]. Where and when a thread runs:
+//! sequences: [`rseq`]; whether a thread left its CPU: [`switches`], [`segment`]; sleeping on a word: [`futex`],
+//! [`parking`]; forbidding a system call: [`filter`]; whether a process is there: [`pids`]. Where and when a thread runs:
 //! [`affinity`], [`scheduling`]; machine code made at run time: [`code`]. Locks of files: [`filelock`]; the C library's
 //! mutex: [`c_mutex`]. What is known of the machine: [`host`].
 //!
@@ -84,6 +84,8 @@ pub mod process;
 pub mod rseq;
 #[cfg(target_os = "linux")]
 pub mod scheduling;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod segment;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod shootdown;
 #[cfg(target_os = "linux")]
