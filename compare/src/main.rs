@@ -8,6 +8,8 @@ mod how_fast_is_sampling;
 mod l1_locks;
 mod l2_readers;
 mod loom_outcomes;
+mod p1_count;
+mod p2_lists;
 mod r10_one_way;
 mod r11_many_one_way;
 mod r12_tasks;
@@ -50,6 +52,8 @@ const QUESTIONS: &[Question] = &[
     ("r12_tasks", "what does an item cost between a thread and a task", r12_tasks::main),
     ("l1_locks", "what does a lock cost, free and wanted by several threads", l1_locks::main),
     ("l2_readers", "what does it cost to read a value that others read, and some write", l2_readers::main),
+    ("p1_count", "what does it cost to count what several CPUs do", p1_count::main),
+    ("p2_lists", "what does a buffer cost that comes from a free list", p2_lists::main),
     ("robbins", "is the certified bound ever below the truth (for oracles/robbins.py)", robbins::main),
     ("evidence", "is any prior's evidence ever above its integral (for oracles/evidence.py)", evidence::main),
     ("track", "how many false changes are found in a series, and how soon a true one (for oracles/track.py)", track::main),

@@ -67,6 +67,7 @@ pub(crate) const LOCKED: *mut Link = std::ptr::without_provenance_mut(1);
 
 /// How a section ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(dead_code, reason = "where there are no sections, one ends elsewhere")]
 pub(crate) enum End {
     /// It was committed.
     Committed,
@@ -80,6 +81,7 @@ pub(crate) enum End {
 
 /// What `pop` finds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(dead_code, reason = "where there are no sections, nothing is found here")]
 pub(crate) enum Popped {
     /// The node, which is the caller's now.
     Node(std::ptr::NonNull<Link>),

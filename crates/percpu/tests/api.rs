@@ -12,7 +12,7 @@ use uncontended_percpu::{
 };
 
 const THREADS: u64 = 4;
-const EACH: u64 = if cfg!(miri) { 20 } else { 10_000 };
+const EACH: u64 = if cfg!(miri) { 8 } else { 10_000 };
 
 /// Runs `f` in each thread with the thread's number.
 fn in_threads(f: impl Fn(u64) + Sync) {

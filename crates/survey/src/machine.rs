@@ -48,6 +48,8 @@ pub struct Machine {
     pub quota: Option<f64>,
     /// How much of a second real-time threads may run, if the kernel limits them.
     pub real_time_share: Option<f64>,
+    /// Whether a switch of threads resets the base of the segment GS, as kernels did before FSGSBASE.
+    pub segment_is_reset: Option<bool>,
     /// Scheduling classes that are not permitted, with the reason.
     pub not_permitted: Vec<String>,
 }
@@ -95,6 +97,7 @@ impl Machine {
             stolen: stolen(),
             quota: Groups::own().quota(),
             real_time_share: real_time_share(),
+            segment_is_reset: segment_is_reset(),
             not_permitted: Class::ALL
                 .iter()
                 .filter_map(|class| class.refusal().map(|why| format!("{class}: {why}")))
@@ -203,11 +206,29 @@ impl Machine {
         if let Some(share) = self.real_time_share {
             lines.push(("real time", format!("at most {} of each period", given_percent(share))));
         }
+        if let Some(is_reset) = self.segment_is_reset {
+            let what = if is_reset {
+                "a switch of threads resets GS: a thread can see that it was switched out"
+            } else {
+                "a switch of threads keeps GS: it does not show that a thread was switched out"
+            };
+            lines.push(("segments", what.to_owned()));
+        }
         for why in &self.not_permitted {
             lines.push(("not permitted", why.clone()));
         }
         lines
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn segment_is_reset() -> Option<bool> {
+    uncontended_sys::segment::is_reset_by_a_switch()
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn segment_is_reset() -> Option<bool> {
+    None
 }
 
 /// Whether the processor says that it is a hypervisor's.

@@ -6,11 +6,11 @@
 //! [`tracefs`]. A program's own locks: [`annotate`]. What this process does at its limits: [`limits`]. Measuring a
 //! command: [`supervise`], [`counters`], [`background`], [`interrupts`]; measuring this process: [`usage`]. A barrier
 //! on all threads: [`membarrier`], [`shootdown`], and the interrupts that it takes: [`interrupt_counts`]; restartable
-//! sequences: [`rseq`]; whether a thread left its CPU: [`switches`]; sleeping on a word: [`futex`], [`parking`];
-//! forbidding system calls: [`filter`]; giving up rights: [`rights`]; passing descriptors: [`passing`]; whether a
-//! process is there: [`pids`]. Where and when a thread runs: [`affinity`], [`scheduling`]; machine code made at run
-//! time: [`code`]. Locks of files: [`filelock`]; the C library's mutex: [`c_mutex`]. What is known of the machine:
-//! [`host`].
+//! sequences: [`rseq`]; whether a thread left its CPU: [`switches`], [`segment`]; sleeping on a word: [`futex`],
+//! [`parking`]; forbidding system calls: [`filter`]; giving up rights: [`rights`]; passing descriptors: [`passing`];
+//! whether a process is there: [`pids`]. Where and when a thread runs: [`affinity`], [`scheduling`]; machine code made
+//! at run time: [`code`]. Locks of files: [`filelock`]; the C library's mutex: [`c_mutex`]. What is known of the
+//! machine: [`host`].
 //!
 //! What the rings and waits need exists on every system: [`annotate`], [`clock`], [`futex`]'s words, [`parking`],
 //! [`pids`].
@@ -89,6 +89,8 @@ pub mod rights;
 pub mod rseq;
 #[cfg(target_os = "linux")]
 pub mod scheduling;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod segment;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod shootdown;
 #[cfg(target_os = "linux")]

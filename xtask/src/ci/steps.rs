@@ -194,6 +194,7 @@ fn interpreted() -> Vec<Step> {
         steps.push(miri("uncontended-wait", "--lib --tests", "", borrows));
         let what = "--lib --test hazards --test epochs";
         steps.push(miri("uncontended-reclaim", what, LEAKS, borrows));
+        steps.push(miri("uncontended-percpu", "--lib --test api", "", borrows));
         steps.push(miri(
             "uncontended-locks",
             "--lib --test api --test abuse --test stress --test stress_readers",
@@ -239,7 +240,8 @@ cargo run -q -- run --no-history --quiet --trace "$folder/run.unc" -- sort --par
 export RUSTFLAGS="--cfg unc_portable" CARGO_TARGET_DIR=target/portable
 cargo test -p uncontended-cli --test elsewhere &&
   cargo run -q -- report "$folder/run.unc" --json "$folder/laptop.json" && cmp "$folder"/*.json && rm -r "$folder""#;
-    const WAITING: &str = "-p uncontended-fence -p uncontended-wait -p uncontended-ring";
+    const WAITING: &str =
+        "-p uncontended-fence -p uncontended-percpu -p uncontended-wait -p uncontended-ring";
     const I686_TESTS: &str =
         "cargo test --target i686-unknown-linux-gnu --target-dir target/other --lib --tests";
     vec![
@@ -267,8 +269,8 @@ export UNC_EMULATED=1
 emulated() { cargo "$1" --target aarch64-unknown-linux-gnu "${@:2}"; }
 "#;
     let libraries: String = [
-        "sys", "stats", "model", "atomic", "trace", "events", "fence", "wait", "locks", "ring",
-        "reclaim", "bench",
+        "sys", "stats", "model", "atomic", "trace", "events", "fence", "percpu", "wait", "locks",
+        "ring", "reclaim", "bench",
     ]
     .map(|package| format!(" -p uncontended-{package}"))
     .concat();
