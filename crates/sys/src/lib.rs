@@ -8,8 +8,8 @@
 //! threads: [`membarrier`], [`shootdown`], and the interrupts that it takes: [`interrupt_counts`]; restartable
 //! sequences: [`rseq`]; whether a thread left its CPU: [`switches`], [`segment`]; sleeping on a word: [`futex`],
 //! [`parking`]; forbidding a system call: [`filter`]; whether a process is there: [`pids`]. Where and when a thread
-//! runs: [`affinity`], [`scheduling`]; machine code made at run time: [`code`]. Locks of files: [`filelock`]; the C library's
-//! mutex: [`c_mutex`]. What is known of the machine: [`host`].
+//! runs: [`affinity`], [`scheduling`]; machine code made at run time: [`code`]. Locks of files: [`filelock`]; the C
+//! library's mutex: [`c_mutex`]. What is known of the machine: [`host`].
 //!
 //! What the rings and waits need exists on every system: [`annotate`], [`clock`], [`futex`]'s words, [`parking`],
 //! [`pids`].
