@@ -1,10 +1,10 @@
 //! Whether a switch of threads resets a segment's base, which older kernels did.
 //!
 //! # Contract
-//! A thread that sets the base of its segment GS by a system call, and then loads the selector 0, has a base of 0 until it
-//! is switched out: kernels that save no base next to a selector of 0 then load the one that was set. So a thread could
-//! see, without a system call, that it had left its CPU. Kernels that use FSGSBASE (5.9 and later, on processors that
-//! have it) save the base itself.
+//! A thread that sets the base of its segment GS by a system call, and then loads the selector 0, has a base of 0 until
+//! it is switched out: kernels that save no base next to a selector of 0 then load the one that was set. So a thread
+//! could see, without a system call, that it had left its CPU. Kernels that use FSGSBASE (5.9 and later, on processors
+//! that have it) save the base itself.
 //! # Invariants
 //! I1: the C library does not use GS on x86-64, and the thread that is asked ends afterwards.
 //! I2: with either base, 0 or 8, an access at the address of the first word reads a word of the array.
@@ -18,8 +18,8 @@ use std::time::Duration;
 const SET_GS: libc::c_long = 0x1001;
 const BASE: libc::c_long = 8;
 
-/// Whether a thread's base of GS is reset when it is switched out, tried in a thread of its own by sleeping; none if the
-/// processor keeps the base when the selector is loaded, or the base cannot be set.
+/// Whether a thread's base of GS is reset when it is switched out, tried in a thread of its own by sleeping; none if
+/// the processor keeps the base when the selector is loaded, or the base cannot be set.
 pub fn is_reset_by_a_switch() -> Option<bool> {
     std::thread::spawn(tried).join().ok().flatten()
 }
