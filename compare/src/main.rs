@@ -10,6 +10,10 @@ mod l2_readers;
 mod loom_outcomes;
 mod p1_count;
 mod p2_lists;
+mod m1_read;
+mod m2_retire;
+mod m3_asleep;
+mod m4_ping;
 mod r10_one_way;
 mod r11_many_one_way;
 mod r12_tasks;
@@ -54,6 +58,10 @@ const QUESTIONS: &[Question] = &[
     ("l2_readers", "what does it cost to read a value that others read, and some write", l2_readers::main),
     ("p1_count", "what does it cost to count what several CPUs do", p1_count::main),
     ("p2_lists", "what does a buffer cost that comes from a free list", p2_lists::main),
+    ("m1_read", "what does it cost to read what another thread may free", m1_read::main),
+    ("m2_retire", "what does it cost to replace an object and free it", m2_retire::main),
+    ("m3_asleep", "how much garbage waits while a reader sleeps", m3_asleep::main),
+    ("m4_ping", "what does it cost to order readers by signals instead of a barrier", m4_ping::main),
     ("robbins", "is the certified bound ever below the truth (for oracles/robbins.py)", robbins::main),
     ("evidence", "is any prior's evidence ever above its integral (for oracles/evidence.py)", evidence::main),
     ("track", "how many false changes are found in a series, and how soon a true one (for oracles/track.py)", track::main),

@@ -8,4 +8,5 @@ pub mod payload;
 pub mod pipe;
 pub mod pipes;
 pub mod queues;
+pub mod reclaimers;
 pub mod signal;

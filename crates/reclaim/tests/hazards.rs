@@ -79,7 +79,7 @@ fn garbage_is_bounded_whatever_readers_do() {
     let limits = Limits { objects: 50, bytes: usize::MAX };
     let (domain, dropped) = (Domain::with_limits(limits), counter());
     let cell = Shared::new(counted(&dropped));
-    let rounds = if cfg!(miri) { 200 } else { 20_000 };
+    let rounds = if cfg!(miri) { 30 } else { 20_000 };
     scope(|threads| {
         for _ in 0..2 {
             threads.spawn(|| {

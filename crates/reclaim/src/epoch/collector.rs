@@ -83,6 +83,8 @@ impl Collector {
     /// # Ok::<(), uncontended_fence::Refused>(())
     /// ```
     pub fn with_fences(limits: Limits, fences: Fences) -> Collector {
+        // Decided before the first read: until then a light fence is a full one.
+        fences.backend();
         let inner = Inner {
             epoch: CachePadded::new(AtomicU64::new(UNPINNED + 1)),
             readers: Registry::new(),

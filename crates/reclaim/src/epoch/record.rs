@@ -115,8 +115,14 @@ impl Record {
     pub(super) fn push(&self, item: Retired) -> Option<Vec<Retired>> {
         let mut weight = self.weight();
         weight.add(item.bytes());
-        // SAFETY: the owner's, which is in no other closure (I1).
-        self.bag.with_mut(|bag| unsafe { &mut *bag }.push(item));
+        self.bag.with_mut(|bag| {
+            // SAFETY: the owner's, which is in no other closure (I1).
+            let bag = unsafe { &mut *bag };
+            if bag.capacity() == 0 {
+                bag.reserve_exact(BAG.objects);
+            }
+            bag.push(item);
+        });
         self.weighs(weight);
         BAG.are_reached(weight).then(|| self.take_bag())
     }

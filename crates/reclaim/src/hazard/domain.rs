@@ -49,7 +49,9 @@ impl Shelf {
     }
 
     fn take(&mut self) -> Vec<Retired> {
-        mem::take(self).items
+        self.retired = Garbage::default();
+        let room = Vec::with_capacity(self.items.len());
+        mem::replace(&mut self.items, room)
     }
 }
 
@@ -245,11 +247,12 @@ impl Domain {
         let now_ns = now_ns();
         let mut protected: Vec<usize> = places::protected().map(|(_, address)| address).collect();
         protected.sort_unstable();
-        let is_held = |item: &Retired| protected.binary_search(&item.address()).is_ok();
-        let (mut held, free): (Vec<_>, Vec<_>) = rest.items.by_ref().partition(is_held);
+        let is_held = |item: &mut Retired| protected.binary_search(&item.address()).is_ok();
+        let mut items: Vec<Retired> = rest.items.by_ref().collect();
+        let mut held: Vec<Retired> = items.extract_if(.., is_held).collect();
         held.iter_mut().for_each(|item| item.is_held(now_ns));
         self.put_back(held);
-        rest.items = free.into_iter();
+        rest.items = items.into_iter();
         let _running = Running::begin();
         let mut freed = Garbage::default();
         for item in rest.items.by_ref() {
