@@ -114,7 +114,12 @@ fn the_thread_that_collects_is_not_the_one_that_retired() {
         let world = World::new();
         let (reader, retirer) = (world.reader(), world.reader());
         scope(|threads| {
-            threads.spawn(|| world.unlink(&{ retirer }.pin()));
+            threads.spawn(|| {
+                let retirer = { retirer };
+                let old = world.word.swap(null_mut(), AcqRel);
+                // SAFETY: from a box, and unlinked here, so once.
+                unsafe { retirer.0.retire_raw(old, 0) };
+            });
             threads.spawn(|| world.collector.collect().map(|_| ()).unwrap());
             world.read(&reader.pin());
         });

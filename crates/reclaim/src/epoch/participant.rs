@@ -8,8 +8,10 @@ use super::collector::Inner;
 use super::record::Record;
 use crate::garbage::Collected;
 use crate::registry::Place;
+use crate::retired::Retired;
 use std::fmt;
 use std::marker::PhantomData;
+use uncontended_atomic::Box;
 use uncontended_fence::Refused;
 
 /// A reader of a collector, for a thread that pins often: [`pin`](Participant::pin) looks nothing up.
@@ -39,6 +41,21 @@ impl<'c> Participant<'c> {
     #[cfg_attr(unc_model, track_caller)]
     pub fn pin(&self) -> Guard<'_> {
         Guard::new(self.inner, self.place, false)
+    }
+
+    /// Retires an object without being pinned: for a writer that has no need to read.
+    pub fn retire<T: Send + 'static>(&self, object: Box<T>) {
+        self.inner.retire(&self.place.value, Retired::new(object, 0));
+    }
+
+    /// The same for the object at `object`, which weighs its own size and `more` bytes.
+    ///
+    /// # Safety
+    /// As for [`Guard::retire_raw`].
+    #[cfg_attr(unc_model, track_caller)]
+    pub unsafe fn retire_raw<T: Send + 'static>(&self, object: *mut T, more: usize) {
+        // SAFETY: from now on it is the collector's, as the caller says (I1: the bag is this thread's).
+        self.inner.retire(&self.place.value, unsafe { Retired::raw(object, more) });
     }
 
     /// [`Collector::collect`](super::Collector::collect), with what this reader has retired.
