@@ -14,15 +14,17 @@ use crate::rivals::reclaimers::*;
 const REPLACED: u64 = 10_000;
 
 /// A kilobyte that is counted while it is alive.
-struct Kilobyte([u64; 128]);
+struct Kilobyte([u64; 128], usize);
 
+/// The current block: what earlier ones left behind does not count.
+static BLOCK: AtomicUsize = AtomicUsize::new(0);
 static ALIVE: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
 impl Payload for Kilobyte {
     fn new(value: u64) -> Kilobyte {
         MOST.fetch_max(ALIVE.fetch_add(1, Relaxed) + 1, Relaxed);
-        Kilobyte([value; 128])
+        Kilobyte([value; 128], BLOCK.load(Relaxed))
     }
     fn value(&self) -> u64 {
         assert!(self.0.iter().all(|word| *word == self.0[0]), "freed while it is read");
@@ -32,7 +34,9 @@ impl Payload for Kilobyte {
 
 impl Drop for Kilobyte {
     fn drop(&mut self) {
-        ALIVE.fetch_sub(1, Relaxed);
+        if self.1 == BLOCK.load(Relaxed) {
+            ALIVE.fetch_sub(1, Relaxed);
+        }
         // So that a use after the free is seen.
         self.0[1] = u64::MAX;
     }
@@ -71,15 +75,16 @@ fn asleep<S: Scheme<Kilobyte>>() -> impl FnMut(&mut Block) + Send + 'static {
             });
             is_asleep.recv().expect("the reader is there");
             let mut local = cell.local();
-            // Subjects share the count; what the last blocks left is not this one's.
-            let before = ALIVE.load(Relaxed);
-            MOST.store(before, Relaxed);
+            BLOCK.fetch_add(1, Relaxed);
+            ALIVE.store(0, Relaxed);
+            MOST.store(0, Relaxed);
             let begun = monotonic_ns();
             block.measure(|| {
                 (0..REPLACED).for_each(|value| cell.replace(&mut local, Kilobyte::new(value)));
             });
             block.counts(monotonic_ns() - begun, REPLACED);
-            let most = MOST.load(Relaxed).saturating_sub(before) + 1;
+            // And the object that the reader has.
+            let most = MOST.load(Relaxed) + 1;
             block.figure("waiting, MB", (most * size_of::<Kilobyte>()) as f64 / 1e6);
             wake.send(()).expect("the reader sleeps");
             reader.join().expect("it reads a whole object");

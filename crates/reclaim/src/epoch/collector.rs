@@ -67,7 +67,7 @@ impl Collector {
 
     /// A collector that begins to reclaim when that much is fresh.
     pub fn with_limits(limits: Limits) -> Collector {
-        Collector::with_fences(limits, Fences::process())
+        Collector::with_fences(limits, Fences::best())
     }
 
     /// A collector whose readers run the light side of these fences, and whose collections run the heavy one.

@@ -11,6 +11,7 @@ use std::fmt;
 use std::ptr::null_mut;
 use uncontended_atomic::AtomicPtr;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_fence::Fences;
 
 /// Protects one object at a time from being freed.
 ///
@@ -44,6 +45,8 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 #[must_use = "a hazard protects nothing until it is used"]
 pub struct Hazard {
     place: &'static Place<Published>,
+    /// Those of the process, decided: a light fence reads no flag.
+    fences: Fences,
 }
 
 /// The cell changed while it was read: what it held may be gone.
@@ -69,7 +72,7 @@ impl Hazard {
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
     pub fn new() -> Hazard {
-        Hazard { place: places::take() }
+        Hazard { place: places::take(), fences: Fences::best() }
     }
 
     /// Several, for a thread that reads several objects at a time.
@@ -134,7 +137,7 @@ impl Hazard {
     fn attempt<T>(&mut self, word: &AtomicPtr<T>, seen: *mut T) -> *mut T {
         // EDGE cleared (release): the last use of what was protected before.
         self.place.value.store(seen.cast(), Release);
-        uncontended_fence::light();
+        self.fences.light();
         // EDGE object (acquire): what is in the object.
         word.load(Acquire)
     }
