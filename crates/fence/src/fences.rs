@@ -133,7 +133,7 @@ impl Fences {
             Way::Process if backend::decide(Scope::Private).is_ok() => Ticket::expedited(),
             Way::Expedited => Ticket::expedited(),
             Way::Mprotect => Ticket::mprotect(),
-            Way::CheckIn(threads) => Ticket::checked_in(threads),
+            Way::CheckIn(threads) => threads.ticket(),
             Way::Process | Way::Full(_) => {
                 full();
                 Ticket::complete()
