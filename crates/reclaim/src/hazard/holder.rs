@@ -11,7 +11,6 @@ use std::fmt;
 use std::ptr::null_mut;
 use uncontended_atomic::AtomicPtr;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_fence::Fences;
 
 /// Protects one object at a time from being freed.
 ///
@@ -45,8 +44,6 @@ use uncontended_fence::Fences;
 #[must_use = "a hazard protects nothing until it is used"]
 pub struct Hazard {
     place: &'static Place<Published>,
-    /// Those of the process, decided: a light fence reads no flag.
-    fences: Fences,
 }
 
 /// The cell changed while it was read: what it held may be gone.
@@ -72,7 +69,7 @@ impl Hazard {
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
     pub fn new() -> Hazard {
-        Hazard { place: places::take(), fences: Fences::best() }
+        Hazard { place: places::take() }
     }
 
     /// Several, for a thread that reads several objects at a time.
@@ -137,7 +134,7 @@ impl Hazard {
     fn attempt<T>(&mut self, word: &AtomicPtr<T>, seen: *mut T) -> *mut T {
         // EDGE cleared (release): the last use of what was protected before.
         self.place.value.store(seen.cast(), Release);
-        self.fences.light();
+        uncontended_fence::light();
         // EDGE object (acquire): what is in the object.
         word.load(Acquire)
     }

@@ -39,8 +39,10 @@ pub fn fresh() {
     PLACES.set(Some(Box::leak(Box::new(Registry::new()))));
 }
 
+/// Decides which fences the process has before the first read: until then a light fence is a full one.
 #[cold]
 fn take_new() -> &'static Place<Published> {
+    uncontended_fence::backend();
     places().take(|| AtomicPtr::new(null_mut()))
 }
 
