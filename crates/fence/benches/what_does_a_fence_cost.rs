@@ -8,18 +8,26 @@ use std::hint::black_box;
 use uncontended_atomic::Ordering::{Relaxed, SeqCst};
 use uncontended_atomic::{AtomicBool, AtomicU64, fence};
 use uncontended_bench::{Bench, Block, Options, Place};
+use uncontended_fence::Fences;
 
 fn main() -> Result<(), String> {
     let options = Options::parse(std::env::args().skip(1).filter(|flag| flag != "--bench"))?;
+    let best = Fences::best();
     Bench::new("fence/step_ns", "what does a fence cost between a store and a load")
         .places([Place::TwoCpus])
         .per("step")
         .baseline("fence(SeqCst)")
         .subject("fence(SeqCst)", steps(|| fence(SeqCst)))
         .subject("light", steps(uncontended_fence::light))
+        .subject("light of a chosen pair", steps(move || best.light()))
         .subject("heavy", steps(|| uncontended_fence::heavy().expect("not refused")))
+        .subject("a ticket, not awaited", steps(move || drop_ticket(best)))
         .show(&options)
         .map(drop)
+}
+
+fn drop_ticket(fences: Fences) {
+    let _ = black_box(fences.ticket());
 }
 
 /// On cache lines of its own: the other thread reads only `done`.

@@ -143,7 +143,7 @@ impl Fences {
             Way::Expedited => Ticket::expedited(),
             Way::Mprotect => Ticket::mprotect(),
             Way::Stamps(stamps) => Ticket::stamps(stamps),
-            Way::CheckIn(threads) => Ticket::checked_in(threads),
+            Way::CheckIn(threads) => threads.ticket(),
             Way::Process | Way::Full(_) => {
                 full();
                 Ticket::complete()

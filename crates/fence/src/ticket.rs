@@ -55,6 +55,15 @@ enum Kind {
     CheckIn(&'static Quiescent, u64),
 }
 
+impl Quiescent {
+    /// Asks all threads to check in from now on. With [`Fences::by_check_in`](crate::Fences::by_check_in) it is a heavy
+    /// fence.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn ticket(&'static self) -> Ticket {
+        Ticket(Kind::CheckIn(self, self.request()))
+    }
+}
+
 impl Ticket {
     pub(crate) fn complete() -> Ticket {
         Ticket(Kind::Complete)
@@ -71,11 +80,6 @@ impl Ticket {
 
     pub(crate) fn stamps(stamps: &'static Stamps) -> Ticket {
         Ticket(Kind::Stamps(stamps, stamps.ask()))
-    }
-
-    #[cfg_attr(unc_model, track_caller)]
-    pub(crate) fn checked_in(threads: &'static Quiescent) -> Ticket {
-        Ticket(Kind::CheckIn(threads, threads.request()))
     }
 
     /// Whether the fence is complete. It only looks, which takes nanoseconds.

@@ -1,5 +1,6 @@
 //! A survey as one self-contained page: the pictures that people look for first, then every table.
 
+mod heavy_fences;
 mod pictures;
 
 use crate::html::{Cell, Page, list, table};

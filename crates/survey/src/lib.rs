@@ -21,6 +21,7 @@ mod cores;
 mod counted;
 mod exchange;
 mod fast_path;
+mod fences;
 mod findings;
 mod gaps;
 mod guarded;
@@ -45,6 +46,7 @@ pub mod usl;
 pub use affinity::{OverTime, Slice, Step};
 pub use class::Class;
 pub use cores::Matrix;
+pub use fences::{Comparison, Fence, Percentile, Timed};
 pub use findings::{FOUND_ON, Finding, Pair};
 pub use gaps::Cause;
 pub use jitter::{ByCause, Gaps, LongGap};
@@ -125,7 +127,7 @@ pub struct Part {
 }
 
 /// Every topic, in the order of the report.
-pub const PARTS: [Part; 7] = [
+pub const PARTS: [Part; 8] = [
     Part {
         name: "machine",
         question: machine::QUESTION,
@@ -145,6 +147,12 @@ pub const PARTS: [Part; 7] = [
         weight: 5,
     },
     Part { name: "scale", question: scale::QUESTION, measure: scale::measure, weight: 2 },
+    Part {
+        name: "fences",
+        question: fences::QUESTION,
+        measure: |plan, _| fences::measure(plan),
+        weight: 2,
+    },
     Part {
         name: "spawn",
         question: spawn::QUESTION,

@@ -1,6 +1,6 @@
 //! The survey for people: a table a topic.
 
-use crate::{Class, Ends, FOUND_ON, OverBlocks, Row, Slowed, Survey, Topic, columns};
+use crate::{Class, Ends, FOUND_ON, OverBlocks, Row, Slowed, Survey, Topic, columns, fences};
 use std::fmt::Write as _;
 use uncontended_figures::read::Quantity;
 use uncontended_figures::table::{Column, Paint, Table};
@@ -71,6 +71,12 @@ pub fn tables(topic: &Topic) -> Vec<(Option<String>, Table)> {
             let rows: Vec<&Row> = topic.rows.iter().collect();
             let others = columns::affinity(topic);
             std::iter::once((None, table(topic, &rows))).chain(others).collect()
+        }
+        "fences" => {
+            let readers: Vec<&Row> = topic.rows.iter().filter(|row| row.fence.is_none()).collect();
+            let heading = Some("light fences: a step of a reader".to_owned());
+            let others = fences::columns::tables(topic);
+            std::iter::once((heading, table(topic, &readers))).chain(others).collect()
         }
         _ => parts(topic).iter().flat_map(|part| of_part(topic, part)).collect(),
     }

@@ -3,6 +3,7 @@
 use crate::Class;
 use crate::affinity::OverTime;
 use crate::cores::Matrix;
+use crate::fences::{Comparison, Fence};
 use crate::findings::Finding;
 use crate::jitter::Gaps;
 use crate::usl::Fit;
@@ -26,6 +27,9 @@ pub struct Topic {
     /// The latency from each CPU to each other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matrix: Option<Matrix>,
+    /// How much faster one heavy fence is than another.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub comparisons: Vec<Comparison>,
     /// What others found, and whether it holds here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
@@ -116,6 +120,9 @@ pub struct Row {
     /// The gaps of a CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gaps: Option<Gaps>,
+    /// Heavy fences, timed one by one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fence: Option<Fence>,
     /// The rate over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over_time: Option<OverTime>,
@@ -246,6 +253,7 @@ impl Topic {
             stopped_by: "nothing-to-compare",
             baseline: None,
             rows: Vec::new(),
+            comparisons: Vec::new(),
             findings: Vec::new(),
             matrix: None,
             not_measured: vec![format!("everything: {why}")],

@@ -1,8 +1,8 @@
 //! How many interrupts of a kind each CPU has taken: a row of `/proc/interrupts`.
 //!
 //! # Sources
-//! proc(5); Linux, arch/x86/kernel/irq.c: `TLB` are the shootdowns that another CPU asked for, `CAL` all other calls of
-//! functions by another CPU.
+//! proc(5); Linux, arch/x86/kernel/irq.c: `CAL` are calls of functions by another CPU; `TLB` are those of them that
+//! shot translations down.
 
 use std::io;
 

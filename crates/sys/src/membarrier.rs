@@ -6,8 +6,8 @@
 //! registered; a process that is not registered is *not* reached, and the caller cannot find out.
 //! [`register_restarts`] and [`restart`] are for restartable sequences: that barrier also aborts those that run.
 //! # Sources
-//! `membarrier(2)`: the private expedited commands (Linux 4.14), the global expedited ones (4.16),
-//! those of restartable sequences (5.10).
+//! `membarrier(2)`: the global command (Linux 4.3), the private expedited ones (4.14), the global expedited and
+//! sync-core ones (4.16), those of restartable sequences (5.10). The global one fails with nohz_full.
 
 use std::io;
 
@@ -18,7 +18,9 @@ pub const NUMBER: u64 = libc::SYS_membarrier as u64;
 /// The command of [`Reach::Private`], likewise.
 pub const EXPEDITED: u64 = 1 << 3;
 
+const GLOBAL: u64 = 1 << 0;
 const GLOBAL_EXPEDITED: u64 = 1 << 1;
+const PRIVATE_SYNC_CORE: u64 = 1 << 5;
 const EXPEDITED_RESTARTS: u64 = 1 << 7;
 /// The third argument names a CPU.
 const ONE_CPU: libc::c_long = 1;
@@ -30,6 +32,10 @@ pub enum Reach {
     Private,
     /// Those of every registered process.
     Global,
+    /// Those of the caller's process; each also discards the instructions that it has fetched.
+    PrivateCores,
+    /// All threads of the system, without interrupts: it waits until each CPU has switched threads. No registration.
+    Everywhere,
 }
 
 impl Reach {
@@ -37,6 +43,8 @@ impl Reach {
         match self {
             Reach::Private => EXPEDITED,
             Reach::Global => GLOBAL_EXPEDITED,
+            Reach::PrivateCores => PRIVATE_SYNC_CORE,
+            Reach::Everywhere => GLOBAL,
         }
     }
 
@@ -53,7 +61,10 @@ impl Reach {
     /// # Errors
     /// Those of `membarrier`: the kernel lacks the command, or a filter forbids it.
     pub fn register(self) -> io::Result<()> {
-        command(self.command() << 1, None).map(drop)
+        match self {
+            Reach::Everywhere => Ok(()),
+            _ => command(self.command() << 1, None).map(drop),
+        }
     }
 
     /// Runs a full barrier on every running thread in reach, and on this one.
@@ -99,7 +110,8 @@ mod tests {
 
     #[test]
     fn a_registered_process_may_call_it() {
-        for reach in [Reach::Private, Reach::Global] {
+        let all = [Reach::Private, Reach::Global, Reach::PrivateCores, Reach::Everywhere];
+        for reach in all {
             if let Err(error) = reach.register() {
                 uncontended_testkit::skip!(
                     "a_registered_process_may_call_it",

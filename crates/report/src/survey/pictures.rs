@@ -1,5 +1,6 @@
 //! The pictures of each topic.
 
+use super::heavy_fences::heavy_fences;
 use crate::html::{figure, side_by_side};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
 use maud::{Markup, html};
@@ -19,6 +20,7 @@ pub(super) fn of(topic: &Topic) -> Vec<Markup> {
         "locks" => vec![heat_of_locks(topic), hand_offs(topic), heat_of_readers(topic)],
         "affinity" => vec![over_time(topic), topic.matrix.as_ref().map(heat_of_cores)],
         "jitter" => vec![gaps(topic)],
+        "fences" => vec![heavy_fences(topic)],
         "scale" => vec![laws(topic)],
         _ => Vec::new(),
     };
