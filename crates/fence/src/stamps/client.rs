@@ -142,9 +142,8 @@ impl Stamps {
             ));
         }
         let followed = (0..cpus).filter(|&cpu| facts.followed[cpu]).collect();
-        // For the barriers of this process and others after the daemon's death. Where membarrier is refused, a ticket
-        // says so.
-        let _ = bare::register(Scope::Shared);
+        // After the daemon's death, this process and others complete tickets by barriers, which must reach its threads.
+        bare::register(Scope::Shared).map_err(|refused| NoStamps::NoBarrier(refused.errno))?;
         let (own, nudged) = (AtomicU64::new(0), AtomicU64::new(0));
         Ok(Stamps { page, stamps, socket, facts, followed, own, nudged })
     }

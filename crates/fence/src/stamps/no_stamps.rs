@@ -21,6 +21,8 @@ pub enum NoStamps {
     Unfollowed(usize),
     /// The stamps' argument holds on Linux on x86-64, and this program is built for something else.
     Elsewhere,
+    /// Membarrier, which takes over when the daemon dies, is refused with this error number.
+    NoBarrier(i32),
     /// A system call failed with this error number.
     Failed(i32),
 }
@@ -47,6 +49,12 @@ impl fmt::Display for NoStamps {
             NoStamps::Malformed(what) => write!(f, "what the daemon sent is refused: {what}"),
             NoStamps::Unfollowed(cpu) => write!(f, "barrierd does not follow CPU {cpu}"),
             NoStamps::Elsewhere => f.write_str("stamps are for programs on Linux on x86-64"),
+            NoStamps::NoBarrier(errno) => {
+                write!(
+                    f,
+                    "membarrier, which takes over when barrierd dies, is refused with error {errno}"
+                )
+            }
             NoStamps::Failed(errno) => write!(f, "a system call failed with error {errno}"),
         }
     }
