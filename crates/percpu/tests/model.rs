@@ -181,6 +181,7 @@ fn two_threads_drain_what_a_third_uses() {
         let theirs = Arc::clone(&list);
         let other = spawn(move || drain(&theirs));
         let mut held: Vec<u32> = drain(&list);
+        held.extend(drain(&list));
         held.extend(user.join().unwrap());
         held.extend(other.join().unwrap());
         assert_eq!(all_of(&list, held), [1, 2]);
@@ -273,6 +274,22 @@ fn two_threads_take_a_value_from_its_cpu() {
         let user = spawn(move || add_here(&second));
         let taker = spawn(move || add_there(&third, 0));
         let mine = add_there(&values, 0);
+        let theirs = user.join().unwrap() + taker.join().unwrap();
+        assert_eq!(sum_after(&values, theirs), 1 + mine);
+    });
+}
+
+/// A thread whose first try fails tries again while the other's lasts.
+#[test]
+fn a_try_that_fails_ends_no_other() {
+    holds(|| {
+        boot(1);
+        let values = Arc::new(PerCpu::new());
+        assert_eq!(add_here(&values), 1);
+        let (second, third) = (Arc::clone(&values), Arc::clone(&values));
+        let user = spawn(move || add_here(&second));
+        let taker = spawn(move || add_there(&third, 0));
+        let mine = add_there(&values, 0) + add_there(&values, 0);
         let theirs = user.join().unwrap() + taker.join().unwrap();
         assert_eq!(sum_after(&values, theirs), 1 + mine);
     });
