@@ -10,7 +10,7 @@
 //! The process of the thread that is trying, per structure, or 0: a child of a fork is not kept out by its parent's
 //! threads.
 //! # Edges
-//! trying: the guard's drop -> `try_begin`. Carries that the last try has ended.
+//! trying: the guard's drop -> `try_begin`, `is_held`. Carries that the last try has ended, and what it did.
 //!
 //! # Invariants
 //! I1: one thread of a process at a time tries, so a value that locks sections out is its own if it stored one.
@@ -56,7 +56,7 @@ pub(crate) struct Trying(AtomicU32);
 
 /// A try.
 #[derive(Debug)]
-struct Try<'t>(&'t AtomicU32);
+pub(crate) struct Try<'t>(&'t AtomicU32);
 
 impl Trying {
     #[cfg(not(unc_model))]
@@ -88,8 +88,14 @@ impl Trying {
         if is_replaced() { Ok(taken) } else { Err(NotTaken::InUse) }
     }
 
+    /// Whether a thread of this process tries.
+    pub(crate) fn is_held(&self) -> bool {
+        // EDGE trying (acquire)
+        self.0.load(Acquire) == std::process::id()
+    }
+
     /// None while another thread of this process tries.
-    fn try_begin(&self) -> Option<Try<'_>> {
+    pub(crate) fn try_begin(&self) -> Option<Try<'_>> {
         let (holder, own) = (self.0.load(Relaxed), std::process::id());
         // EDGE trying (acquire)
         let begins =

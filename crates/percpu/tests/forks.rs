@@ -1,11 +1,11 @@
-//! Forks while other threads take and drain: what the child can still do, and that it never waits for a thread
+//! Forks while other threads take, drain and claim: what the child can still do, and that it never waits for a thread
 //! that it does not have.
 
 #![cfg(all(target_os = "linux", not(any(miri, unc_model))))]
 
 use std::time::Duration;
-use uncontended_atomic::{AtomicBool, Ordering::SeqCst};
-use uncontended_percpu::{FreeList, Node, PerCpu};
+use uncontended_atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use uncontended_percpu::{FreeList, Node, PerCpu, Revocable};
 use uncontended_testkit::repetitions;
 
 /// Forks again and again while two threads do `busy`. Each child must find `is_well` within ten seconds.
@@ -65,4 +65,12 @@ fn a_child_drains_every_list_but_one() {
         || drop(LIST.drain(0)),
         || (0..LIST.lists()).filter(|&list| LIST.drain(list).is_err()).count() <= 1,
     );
+}
+
+#[test]
+fn a_child_claims_at_once() {
+    static RIGHT: Revocable = Revocable::new();
+    let word = AtomicU64::new(0);
+    let claim_and_store = || RIGHT.claim().is_ok_and(|claim| claim.store(&word, 1).is_ok());
+    forked("forks during claim", || _ = claim_and_store(), claim_and_store);
 }

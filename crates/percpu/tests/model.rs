@@ -2,7 +2,7 @@
 
 #![cfg(unc_model)]
 
-use uncontended_atomic::Ordering::Relaxed;
+use uncontended_atomic::Ordering::{Acquire, Relaxed};
 use uncontended_atomic::{Arc, AtomicU64, spawn};
 use uncontended_model::real::{Explorer, Memory};
 use uncontended_percpu::{
@@ -326,4 +326,26 @@ fn a_revoked_claim_stores_nothing() {
 #[test]
 fn a_revoked_claim_stores_nothing_without_sections() {
     holds(|| revoked(0));
+}
+
+#[test]
+fn a_store_carries_what_was_done_before() {
+    fn stored(cpus: u32) {
+        boot(cpus);
+        let shared = Arc::new((Revocable::new(), AtomicU64::new(0), AtomicU64::new(0)));
+        let theirs = Arc::clone(&shared);
+        let other = spawn(move || {
+            let (right, data, word) = &*theirs;
+            let claim = right.claim().unwrap();
+            data.store(1, Relaxed);
+            claim.store(word, 1).unwrap();
+        });
+        let (_, data, word) = &*shared;
+        if word.load(Acquire) == 1 {
+            assert_eq!(data.load(Relaxed), 1);
+        }
+        other.join().unwrap();
+    }
+    holds(|| stored(1));
+    holds(|| stored(0));
 }
