@@ -20,20 +20,28 @@ fn in_child(read: impl FnOnce(&dyn Fn()) + Send, check: impl FnOnce() -> bool) -
             })
         });
         reads.recv().unwrap();
-        // SAFETY: the child only runs `check`, and leaves by `_exit`; glibc's allocator works in a child.
-        let child = unsafe { libc::fork() };
-        if child == 0 {
-            let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check));
-            // SAFETY: it ends the child at once (L1).
-            unsafe { libc::_exit(i32::from(!passed.unwrap_or(false))) };
-        }
-        assert!(child > 0, "{}", std::io::Error::last_os_error());
-        let mut status = 0;
-        // SAFETY: waits for the child above, and writes its status (L2).
-        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        let passed = forked(check);
         end.send(()).unwrap();
-        libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+        passed
     })
+}
+
+/// Runs `check` in a child; whether it returned true, within ten seconds.
+fn forked(check: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child only runs `check`, and leaves by `_exit`; glibc's allocator works in a child.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: it ends the child later, if it hangs (L1).
+        unsafe { libc::alarm(10) };
+        let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check));
+        // SAFETY: it ends the child at once (L1).
+        unsafe { libc::_exit(i32::from(!passed.unwrap_or(false))) };
+    }
+    assert!(child > 0, "{}", std::io::Error::last_os_error());
+    let mut status = 0;
+    // SAFETY: waits for the child above, and writes its status (L2).
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
 }
 
 const LIMITS: Limits = Limits { objects: 1, bytes: usize::MAX };
@@ -95,6 +103,21 @@ fn a_childs_hazards_keep_at_most_an_object_for_each_thread_that_it_lacks() {
             let held = domain.held();
             collected.waits.objects == 1 && held.len() == 1 && held[0].by.life == Life::Vanished
         },
+    );
+    assert!(passed);
+}
+
+/// What a vanished thread had retired and not handed over leaks, and does not count for good.
+#[test]
+fn a_child_does_not_count_what_vanished_threads_had_retired() {
+    let collector = Collector::new();
+    drop(collector.pin());
+    let passed = in_child(
+        |wait| {
+            (0..5).for_each(|at| collector.pin().retire(Box::new(at)));
+            wait();
+        },
+        || collector.collect().unwrap().waits.objects == 0,
     );
     assert!(passed);
 }
