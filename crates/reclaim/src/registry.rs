@@ -50,8 +50,8 @@ impl<T> Place<T> {
         known.unwrap_or(Reader { name: None, tid: 0, life: Life::Vanished })
     }
 
-    /// Whether the thread that took it last is one of the process that this one was forked from. If it was taking the
-    /// place just then, its name is lost.
+    /// Whether the thread that took it last is one of the process that this one was forked from. Not if its name was
+    /// lost, because a vanished thread was reading it: it may be the forking thread's.
     pub(crate) fn has_vanished(&self) -> bool {
         if forks() == 1 {
             return false;
@@ -59,7 +59,7 @@ impl<T> Place<T> {
         let taken = self.taken.load(Relaxed);
         taken != FREE
             && taken != forks()
-            && self.owner.with(|owner| owner.as_ref().is_none_or(|owner| owner.has_vanished()))
+            && self.owner.with(|owner| owner.as_ref().is_some_and(|owner| owner.has_vanished()))
     }
 
     pub(crate) fn is_taken(&self) -> bool {

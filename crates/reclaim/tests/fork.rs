@@ -5,6 +5,7 @@
 
 use std::sync::mpsc::channel;
 use std::thread::scope;
+use uncontended_atomic::{AtomicBool, Ordering::Relaxed};
 use uncontended_reclaim::epoch::{self, Collector};
 use uncontended_reclaim::hazard::{self, Domain};
 use uncontended_reclaim::{Life, Limits};
@@ -120,4 +121,43 @@ fn a_child_does_not_count_what_vanished_threads_had_retired() {
         || collector.collect().unwrap().waits.objects == 0,
     );
     assert!(passed);
+}
+
+/// Forks while another thread is in latches, or has a batch in hand: a child never hangs, and a ticket is not over while
+/// its only thread is pinned since before.
+#[test]
+fn forks_at_any_time_leave_a_child_that_works() {
+    let (collector, domain) = (Collector::with_limits(LIMITS), Domain::with_limits(LIMITS));
+    let is_over = AtomicBool::new(false);
+    scope(|threads| {
+        threads.spawn(|| {
+            while !is_over.load(Relaxed) {
+                collector.pin().retire(Box::new(1));
+                domain.retire(Box::new(1));
+                collector.collect().unwrap();
+                for _ in 0..20 {
+                    let _ = (collector.garbage(), domain.garbage());
+                }
+                drop((collector.stalled(), domain.held()));
+            }
+        });
+        let all_passed = (0..300).all(|_| {
+            let guard = collector.pin();
+            let before = collector.ticket();
+            forked(|| {
+                domain.retire(Box::new(2));
+                domain.collect().unwrap();
+                let after = collector.ticket();
+                guard.retire(Box::new(2));
+                let _ = [(); 3].map(|()| collector.collect().unwrap());
+                let is_early = before.is_over() || after.is_over();
+                drop(guard);
+                let _ = [(); 2].map(|()| collector.collect().unwrap());
+                assert_eq!((is_early, before.is_over(), after.is_over()), (false, true, true));
+                true
+            })
+        });
+        is_over.store(true, Relaxed);
+        assert!(all_passed);
+    });
 }

@@ -70,7 +70,9 @@ impl Collector {
         Collector::with_fences(limits, Fences::best())
     }
 
-    /// A collector whose readers run the light side of these fences, and whose collections run the heavy one.
+    /// A collector whose readers run the light side of these fences, and whose collections run the heavy one. With
+    /// check-ins a retirement may wait until all threads have checked in, and two threads that collect at once wait for
+    /// each other: only one registered thread may retire and collect then, and `Ticket::wait_for` overruns its limit.
     ///
     /// ```
     /// use uncontended_fence::{Choice, Fences};
