@@ -44,7 +44,7 @@ pub enum Why {
     Barrier,
     /// A filter of system calls forbids `membarrier`.
     BarrierForbidden,
-    /// The kernel does not say which CPUs there are.
+    /// The kernel does not say which CPUs there are: no `/sys`, or a sandbox.
     Cpus,
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for Why {
             Why::Processor => "sequences are written for x86-64 Linux alone",
             Why::Portable => "the program is built to run without them",
             Why::Interpreted => "the interpreter has no sequences",
-            Why::Library => "the C library registers no threads (glibc does from 2.35 on)",
+            Why::Library => "no registration of threads is found (glibc from 2.35 on has one, if linked dynamically)",
             Why::TurnedOff => "GLIBC_TUNABLES turns the registration off (glibc.pthread.rseq=0)",
             Why::Kernel => "the kernel has no restartable sequences (Linux has them from 4.18 on)",
             Why::Forbidden => "a seccomp filter forbids rseq",
@@ -80,7 +80,7 @@ impl fmt::Display for Why {
             Why::Flags => "threads are registered with unknown flags",
             Why::Barrier => "membarrier restarts no sequences (it does in Linux from 5.10 on)",
             Why::BarrierForbidden => "a seccomp filter forbids membarrier",
-            Why::Cpus => "the kernel does not say which CPUs there are",
+            Why::Cpus => "/sys/devices/system/cpu/possible, the list of CPUs, was not readable at the first use",
         })
     }
 }
@@ -97,7 +97,8 @@ impl fmt::Display for Backend {
     }
 }
 
-/// The implementation for this process. The first call, or the first use of a structure, decides it.
+/// The implementation for this process. The first call, or the first use of a structure, decides it for good: it reads
+/// a file in `/sys` and calls `membarrier`, so call this before the program enters a sandbox.
 ///
 /// ```
 /// let backend = uncontended_percpu::backend();

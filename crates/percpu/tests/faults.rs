@@ -401,3 +401,93 @@ fn a_barrier_that_is_refused_later_is_an_error_and_takes_nothing() {
     assert!((0..cpus).all(|list_of| list.drain(list_of).is_err()));
     assert!(values.here().is_some(), "the value was given back to its CPU");
 }
+
+/// Ends the C library's registration of this thread, as a thread that it could not register is.
+#[cfg(target_arch = "x86_64")]
+fn unregister() {
+    const UNREGISTER: i32 = 1;
+    let Ok(offset) = uncontended_sys::rseq::offset() else { return };
+    let thread: usize;
+    // SAFETY: on x86-64 the thread's pointer to itself is the first word that it points to.
+    unsafe { std::arch::asm!("mov {}, fs:[0]", out(reg) thread, options(nostack, readonly)) };
+    let area = thread.wrapping_add_signed(offset);
+    let signature = 0x5305_3053_u32;
+    // SAFETY: the area that the C library registered this thread with; the call only forgets it.
+    let failed = unsafe { libc::syscall(libc::SYS_rseq, area, 32, UNREGISTER, signature) };
+    assert_eq!(failed, 0, "{}", std::io::Error::last_os_error());
+}
+
+/// A thread that is not registered never changes the cell of a CPU.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_thread_that_is_not_registered_uses_shards() {
+    let Backend::Sequences { cpus } = backend() else {
+        return skip!("unregistered", "{}", backend());
+    };
+    let cpus = cpus as usize;
+    let (list, words, values) = (FreeList::new(1), Word::new(), PerCpu::<u8>::new());
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            unregister();
+            list.push(Node::new(1)).unwrap();
+            words.update(|_| Some(1)).unwrap();
+            *values.here().unwrap() = 1;
+        });
+    });
+    assert!((0..cpus).all(|cell| list.drain(cell).unwrap().next().is_none()));
+    assert!(words.values().take(cpus).all(|word| word == 0));
+    assert!((0..cpus).all(|cell| *values.take(cell).unwrap() == 0));
+}
+
+/// A thread that moves to another CPU after it has read a word leaves that of the first CPU as it is.
+#[test]
+fn a_word_is_changed_on_the_cpu_that_it_was_read_on() {
+    let allowed = affinity::allowed().unwrap();
+    let (Backend::Sequences { .. }, [first, second, ..]) = (backend(), &*allowed) else {
+        return skip!("moved", "{}, {} CPUs", backend(), allowed.len());
+    };
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            let words = Word::new();
+            affinity::pin(*first).unwrap();
+            let mut seen = 0;
+            let updated = words.update(|old| {
+                affinity::pin(*second).unwrap();
+                seen += 1;
+                Some(old + 1)
+            });
+            let values: Vec<u64> = words.values().collect();
+            assert_eq!((updated, seen, values[*first], values[*second]), (Ok(0), 2, 0, 1));
+        });
+    });
+}
+
+/// A profiler's handler finds the callers of a section, also where it has been aborted.
+#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
+#[test]
+fn a_handler_finds_the_callers_of_a_section() {
+    static FEWEST: AtomicU64 = AtomicU64::new(u64::MAX);
+    unsafe extern "C" {
+        fn backtrace(frames: *mut *mut libc::c_void, most: libc::c_int) -> libc::c_int;
+    }
+    extern "C" fn note(_: libc::c_int) {
+        let mut frames = [std::ptr::null_mut(); 5];
+        // SAFETY: the length is that of the array.
+        let found = unsafe { backtrace(frames.as_mut_ptr(), 5) };
+        FEWEST.fetch_min(u64::try_from(found).unwrap(), SeqCst);
+    }
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let counter = Counter::new();
+    counter.increment();
+    note(0); // The first call loads a library, which a handler must not.
+    let handler: extern "C" fn(libc::c_int) = note;
+    // SAFETY: a handler of that type.
+    unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
+    let before = aborts();
+    let _timer = Timer::new(Duration::from_micros(100));
+    let until = Instant::now() + Duration::from_millis(500);
+    while Instant::now() < until || before.is_some_and(|before| aborts() == Some(before)) {
+        (0..1000).for_each(|_| counter.increment());
+    }
+    assert_eq!(FEWEST.load(SeqCst), 5, "the handler, the kernel's frame, and three callers");
+}

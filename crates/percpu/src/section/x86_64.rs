@@ -2,8 +2,9 @@
 //!
 //! # Contract
 //! A section begins by storing the address of its descriptor into the thread's area, and lies between labels 3 and 4,
-//! the instruction before 4 being its commit. The kernel restarts it at label 6, which jumps to its beginning; a thread
-//! that leaves it by another way leaves nothing behind. It contains no call and no system call.
+//! the instruction before 4 being its commit. The kernel restarts it at label 6, its beginning, behind an instruction
+//! that does nothing and whose operand is the signature: so unwinders find the function there. A thread that leaves it
+//! by another way leaves nothing behind. It contains no call and no system call.
 //!
 //! Under `--cfg unc_pause` a section waits right before its commit, so that most signals and many preemptions abort it,
 //! and counts how often it was aborted.
@@ -91,6 +92,18 @@ macro_rules! count_abort {
         "lock inc qword ptr [rip + uncontended_percpu_aborts]"
     };
 }
+#[cfg(unc_pause)]
+macro_rules! skip_count {
+    () => {
+        "jmp 2f"
+    };
+}
+#[cfg(not(unc_pause))]
+macro_rules! skip_count {
+    () => {
+        ""
+    };
+}
 #[cfg(not(unc_pause))]
 macro_rules! count_abort {
     () => {
@@ -111,6 +124,11 @@ pub fn aborts() -> u64 {
 macro_rules! section {
     ([$($step:literal),*], commit $commit:literal, $($operands:tt)*) => {
         asm!(
+            skip_count!(),
+            ".byte 0x0f, 0x1f, 0x80", // nop dword ptr [rax + the signature]
+            ".long 0x53053053",
+            "6:",
+            count_abort!(),
             "2:",
             "lea {t}, [rip + 5f]",
             "mov qword ptr fs:[{area} + 8], {t}",
@@ -123,14 +141,7 @@ macro_rules! section {
             ".balign 32",
             "5:",
             ".long 0, 0",
-            ".quad 3b, 4b - 3b, 6f",
-            ".popsection",
-            ".pushsection .text.uncontended_rseq, \"ax\", @progbits",
-            ".byte 0x0f, 0xb9, 0x3d",
-            ".long 0x53053053",
-            "6:",
-            count_abort!(),
-            "jmp 2b",
+            ".quad 3b, 4b - 3b, 6b",
             ".popsection",
             t = out(reg) _,
             area = in(reg) AREA.load(Relaxed),
@@ -145,14 +156,14 @@ macro_rules! on_own_cell {
         section!(
             [
                 "mov {t:e}, dword ptr fs:[{area} + 4]",
-                "cmp {t:e}, dword ptr [rip + {cpus}]",
+                "cmp {t:e}, {cpus:e}",
                 $elsewhere,
                 "shl {t}, 7",
                 "add {t}, {cells}"
                 $(, $step)*
             ],
             commit $commit,
-            cpus = sym CPUS,
+            cpus = in(reg) CPUS.load(Relaxed),
             $($operands)*
         )
     };
