@@ -107,7 +107,8 @@ impl Fences {
     ///
     /// # Safety
     /// A thread that runs a light fence of this pair, or of a copy, is registered with `threads` and online then: it
-    /// has a [`Member`](crate::Member), or has forgotten it and not ended, and is not in `offline`. Of other threads,
+    /// has a [`Member`](crate::Member), or has forgotten it and not begun to end (the destructor of a thread-local is
+    /// too late), and is not in `offline`. Of other threads,
     /// the heavy half orders nothing, so what relies on it may use what has been freed.
     pub unsafe fn by_check_in(threads: &'static Quiescent) -> Fences {
         Fences(Way::CheckIn(threads))

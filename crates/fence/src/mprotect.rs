@@ -111,7 +111,9 @@ mod way {
         });
         let refused_there = there.unwrap_or(Err(refused(Reason::Failed)));
         refused_there.and(here.unwrap_or(Err(refused(Reason::Failed))))?;
-        Ok(count(peer)? - before >= FEWEST_INTERRUPTS)
+        // The kernel counts in 32 bits.
+        let interrupts = count(peer)?.wrapping_sub(before) & u64::from(u32::MAX);
+        Ok(interrupts >= FEWEST_INTERRUPTS)
     }
 
     fn count(cpu: usize) -> Result<u64, Refused> {
