@@ -7,18 +7,19 @@
 //! CPU will change it, and the cell is the caller's until it stores another value.
 //!
 //! # State
-//! Whether a thread is trying, per structure.
+//! The process of the thread that is trying, per structure, or 0: a child of a fork is not kept out by its parent's
+//! threads.
 //! # Edges
-//! trying: the guard's drop -> `try_begin`. Carries that the last try has ended.
+//! trying: the guard's drop -> `try_begin`, `is_held`. Carries that the last try has ended, and what it did.
 //!
 //! # Invariants
-//! I1: one thread at a time tries, so a value that locks sections out is its own if it stored one.
+//! I1: one thread of a process at a time tries, so a value that locks sections out is its own if it stored one.
 //! # Evidence
-//! tests/model.rs: a list and a lock taken while sections run, by one thread and by two.
+//! tests/model.rs: a list and a lock taken while sections run, by one thread and by two; tests/forks.rs.
 
 use crate::section;
 use std::fmt;
-use uncontended_atomic::AtomicBool;
+use uncontended_atomic::AtomicU32;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Why a cell was not taken.
@@ -49,18 +50,18 @@ impl fmt::Display for NotTaken {
 
 impl std::error::Error for NotTaken {}
 
-/// Whether a thread is trying to take a cell.
+/// The process whose thread is trying to take a cell, or 0.
 #[derive(Debug, Default)]
-pub(crate) struct Trying(AtomicBool);
+pub(crate) struct Trying(AtomicU32);
 
 /// A try.
 #[derive(Debug)]
-struct Try<'t>(&'t AtomicBool);
+pub(crate) struct Try<'t>(&'t AtomicU32);
 
 impl Trying {
     #[cfg(not(unc_model))]
     pub(crate) const fn new() -> Trying {
-        Trying(AtomicBool::new(false))
+        Trying(AtomicU32::new(0))
     }
 
     #[cfg(unc_model)]
@@ -87,16 +88,25 @@ impl Trying {
         if is_replaced() { Ok(taken) } else { Err(NotTaken::InUse) }
     }
 
-    /// None while another thread tries.
-    fn try_begin(&self) -> Option<Try<'_>> {
+    /// Whether a thread of this process tries.
+    pub(crate) fn is_held(&self) -> bool {
         // EDGE trying (acquire)
-        (!self.0.load(Relaxed) && !self.0.swap(true, Acquire)).then_some(Try(&self.0))
+        self.0.load(Acquire) == std::process::id()
+    }
+
+    /// None while another thread of this process tries.
+    pub(crate) fn try_begin(&self) -> Option<Try<'_>> {
+        let (holder, own) = (self.0.load(Relaxed), std::process::id());
+        // EDGE trying (acquire)
+        let begins =
+            holder != own && self.0.compare_exchange(holder, own, Acquire, Relaxed).is_ok();
+        begins.then(|| Try(&self.0))
     }
 }
 
 impl Drop for Try<'_> {
     fn drop(&mut self) {
         // EDGE trying (release)
-        self.0.store(false, Release);
+        self.0.store(0, Release);
     }
 }

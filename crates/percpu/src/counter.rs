@@ -46,7 +46,7 @@ impl Counter {
         Counter { cells: Slots::new() }
     }
 
-    /// Adds one: faster than [`add`](Counter::add) on some processors.
+    /// Adds one.
     #[inline]
     pub fn increment(&self) {
         // SAFETY: I1.

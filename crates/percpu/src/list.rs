@@ -83,11 +83,17 @@ impl<T> DerefMut for Node<T> {
 /// fn shared(_: &(impl Sync + ?Sized)) {}
 /// shared(&uncontended_percpu::FreeList::<std::rc::Rc<u8>>::new(1));
 /// ```
+/// Nor is a list of what lives long one of what lives shorter, which could be pushed then:
+/// ```compile_fail
+/// use uncontended_percpu::FreeList;
+/// fn shorter<'a>(list: &'a FreeList<&'static str>) -> &'a FreeList<&'a str> { list }
+/// ```
 pub struct FreeList<T> {
     heads: Slots<Head>,
     most: usize,
     trying: Trying,
-    owns: PhantomData<Box<Node<T>>>,
+    /// Invariant, as nodes are put in through a shared reference.
+    owns: PhantomData<AtomicPtr<Node<T>>>,
 }
 
 type Head = AtomicPtr<Link>;

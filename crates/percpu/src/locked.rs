@@ -73,6 +73,15 @@ impl<T> Locked<T> {
 /// let values = uncontended_percpu::PerCpu::<std::cell::Cell<u8>>::new();
 /// shared(&values.here());
 /// ```
+/// Values of what lives long are none of what lives shorter, which could be stored then:
+/// ```compile_fail
+/// use uncontended_percpu::PerCpu;
+/// fn shorter<'a>(values: PerCpu<&'static str>) -> PerCpu<&'a str> { values }
+/// ```
+/// ```compile_fail
+/// use uncontended_percpu::Guard;
+/// fn shorter<'g, 'a>(value: Guard<'g, &'static str>) -> Guard<'g, &'a str> { value }
+/// ```
 #[derive(Debug)]
 pub struct PerCpu<T> {
     cells: Slots<Locked<T>>,

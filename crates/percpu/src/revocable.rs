@@ -4,22 +4,27 @@
 //! One claim at a time is in force: the last. A thread stores through its claim; if that was revoked by a later one, it
 //! gets an error, and no store of it happens once [`Revocable::claim`] has returned to the other thread. The new owner
 //! waits for no thread, only for a barrier on the CPUs that run this process. It sees every store of earlier claims.
-//! Where sections are not used, a claim waits for a store that another thread is in the middle of.
+//! Where sections are not used, or by a thread that is not registered, a store is made under a mark instead; a claim
+//! waits for a store that another thread is in the middle of. A child of a fork waits for none of its parent.
 //!
 //! # State
-//! The number of the last claim; a mutex for stores without sections.
+//! The number of the last claim; the process whose thread stores without a section, or 0.
+//! # Edges
+//! stored: Claim::store -> the caller loads the word. Carries what the claim's thread did before.
+//!
 //! # Invariants
-//! I1: the number changes under the mutex alone, and never returns to a value.
+//! I1: the number never returns to a value. A thread that stores without a section marks that before it reads the
+//!     number, and a claim changes the number before it looks for a mark.
 //! I2: the number and a word that is stored to are borrowed, so they live.
 //! # Evidence
 //! tests/model.rs: stores of a claim and of the one that revokes it.
 
+use crate::away::Trying;
 use crate::section::{self, End};
 use crate::shape::Shape;
 use std::fmt;
-use std::sync::PoisonError;
-use uncontended_atomic::Ordering::Relaxed;
-use uncontended_atomic::{AtomicU64, Mutex};
+use uncontended_atomic::Ordering::{Relaxed, Release, SeqCst};
+use uncontended_atomic::{AtomicU64, fence, yield_now};
 
 /// What a claim was revoked by: a later one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,14 +74,14 @@ impl std::error::Error for Refused {}
 #[derive(Debug, Default)]
 pub struct Revocable {
     claims: AtomicU64,
-    stores: Mutex<()>,
+    storing: Trying,
 }
 
 impl Revocable {
     /// No claim.
     #[cfg(not(unc_model))]
     pub const fn new() -> Revocable {
-        Revocable { claims: AtomicU64::new(0), stores: Mutex::new(()) }
+        Revocable { claims: AtomicU64::new(0), storing: Trying::new() }
     }
 
     /// No claim.
@@ -90,13 +95,14 @@ impl Revocable {
     /// # Errors
     /// No claim is in force any more, but a store of the last one may still happen.
     pub fn claim(&self) -> Result<Claim<'_>, Refused> {
-        let number = {
-            let _stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
-            // I1. Relaxed: the mutex and the barrier order it.
-            self.claims.fetch_add(1, Relaxed) + 1
-        };
+        let number = self.claims.fetch_add(1, Relaxed) + 1;
         if Shape::here().cpus > 0 {
             section::restart(None).map_err(|errno| Refused { errno })?;
+        }
+        // SeqCst: the store of the number before the load of the mark (I1).
+        fence(SeqCst);
+        while self.storing.is_held() {
+            yield_now();
         }
         Ok(Claim { right: self, number })
     }
@@ -110,7 +116,8 @@ pub struct Claim<'r> {
 }
 
 impl Claim<'_> {
-    /// Stores the value into the word, which only threads with a claim may change.
+    /// Stores the value into the word, which only threads with a claim may change. A thread that loads it with
+    /// `Acquire` sees what this thread did before.
     ///
     /// # Errors
     /// The claim was revoked: nothing was stored.
@@ -124,12 +131,19 @@ impl Claim<'_> {
                 End::Elsewhere => {}
             }
         }
-        let _stores = self.right.stores.lock().unwrap_or_else(PoisonError::into_inner);
-        // I1: it cannot be revoked now.
+        let _storing = loop {
+            match self.right.storing.try_begin() {
+                Some(storing) => break storing,
+                None => yield_now(),
+            }
+        };
+        // SeqCst: the store of the mark before the load of the number (I1).
+        fence(SeqCst);
         if self.right.claims.load(Relaxed) != self.number {
             return Err(Revoked);
         }
-        word.store(value, Relaxed);
+        // EDGE stored (release)
+        word.store(value, Release);
         Ok(())
     }
 

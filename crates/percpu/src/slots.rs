@@ -23,6 +23,21 @@ use uncontended_atomic::Ordering::{AcqRel, Acquire, Release};
 use uncontended_atomic::{AtomicPtr, CachePadded};
 
 /// Cells for each CPU of the machine, and some more.
+///
+/// The thread that uses them first makes them all, and another may drop them, so cells that must not leave their thread
+/// are not shared, even if they are `Sync`:
+/// ```compile_fail,E0277
+/// #[derive(Default)]
+/// struct Stays(std::marker::PhantomData<std::sync::MutexGuard<'static, ()>>);
+/// fn sync(_: &(impl Sync + ?Sized)) {}
+/// sync(&Stays::default());
+/// fn shared<T: Sync>() {}
+/// shared::<uncontended_percpu::Slots<Stays>>();
+/// ```
+/// ```compile_fail
+/// use uncontended_percpu::Slots;
+/// fn shorter<'a>(slots: Slots<&'static u8>) -> Slots<&'a u8> { slots }
+/// ```
 pub struct Slots<T> {
     /// All cells.
     all: AtomicPtr<CachePadded<T>>,
@@ -30,6 +45,10 @@ pub struct Slots<T> {
     own: AtomicPtr<CachePadded<T>>,
     owns: PhantomData<Box<[T]>>,
 }
+
+// SAFETY: a reference reaches references to the cells (I1); the thread that makes them, through one, need not be the
+// one that drops them.
+unsafe impl<T: Send + Sync> Sync for Slots<T> {}
 
 impl<T> Slots<T> {
     /// No cells yet.

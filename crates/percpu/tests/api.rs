@@ -3,12 +3,13 @@
 #![cfg(not(unc_model))]
 #![allow(clippy::disallowed_types)] // A user's own atomics.
 
+use std::cell::Cell;
 use std::mem::forget;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use uncontended_percpu::{
-    Backend, Counter, FreeList, Guard, Node, NotTaken, PerCpu, Revocable, Revoked, Slots, Why,
-    Word, backend,
+    Backend, Claim, Counter, Drained, FreeList, Guard, Node, NotTaken, PerCpu, Revocable, Revoked,
+    Slots, Why, Word, backend,
 };
 
 const THREADS: u64 = 4;
@@ -223,4 +224,14 @@ fn a_thread_may_add_while_it_ends() {
         thread.join().unwrap();
     }
     assert_eq!(ENDED.sum(), 8);
+}
+
+/// What is shared or sent, of every type that holds the user's values; compile_fail examples say what is not.
+#[test]
+fn what_may_be_shared_is_shared() {
+    fn shared<T: Send + Sync>() {}
+    shared::<(Counter, Word, Revocable, Slots<AtomicU64>)>();
+    // A cell may be sent, but not shared by itself.
+    shared::<(FreeList<Cell<u8>>, PerCpu<Cell<u8>>, Drained<Cell<u8>>)>();
+    shared::<(Node<u8>, Guard<'static, u8>, Claim<'static>)>();
 }

@@ -2,7 +2,7 @@
 
 #![cfg(unc_model)]
 
-use uncontended_atomic::Ordering::Relaxed;
+use uncontended_atomic::Ordering::{Acquire, Relaxed};
 use uncontended_atomic::{Arc, AtomicU64, spawn};
 use uncontended_model::real::{Explorer, Memory};
 use uncontended_percpu::{
@@ -181,6 +181,7 @@ fn two_threads_drain_what_a_third_uses() {
         let theirs = Arc::clone(&list);
         let other = spawn(move || drain(&theirs));
         let mut held: Vec<u32> = drain(&list);
+        held.extend(drain(&list));
         held.extend(user.join().unwrap());
         held.extend(other.join().unwrap());
         assert_eq!(all_of(&list, held), [1, 2]);
@@ -278,6 +279,22 @@ fn two_threads_take_a_value_from_its_cpu() {
     });
 }
 
+/// A thread whose first try fails tries again while the other's lasts.
+#[test]
+fn a_try_that_fails_ends_no_other() {
+    holds(|| {
+        boot(1);
+        let values = Arc::new(PerCpu::new());
+        assert_eq!(add_here(&values), 1);
+        let (second, third) = (Arc::clone(&values), Arc::clone(&values));
+        let user = spawn(move || add_here(&second));
+        let taker = spawn(move || add_there(&third, 0));
+        let mine = add_there(&values, 0) + add_there(&values, 0);
+        let theirs = user.join().unwrap() + taker.join().unwrap();
+        assert_eq!(sum_after(&values, theirs), 1 + mine);
+    });
+}
+
 /// After a claim has returned, no store of an earlier one happens, and all that happened are seen.
 fn revoked(cpus: u32) {
     boot(cpus);
@@ -309,4 +326,26 @@ fn a_revoked_claim_stores_nothing() {
 #[test]
 fn a_revoked_claim_stores_nothing_without_sections() {
     holds(|| revoked(0));
+}
+
+#[test]
+fn a_store_carries_what_was_done_before() {
+    fn stored(cpus: u32) {
+        boot(cpus);
+        let shared = Arc::new((Revocable::new(), AtomicU64::new(0), AtomicU64::new(0)));
+        let theirs = Arc::clone(&shared);
+        let other = spawn(move || {
+            let (right, data, word) = &*theirs;
+            let claim = right.claim().unwrap();
+            data.store(1, Relaxed);
+            claim.store(word, 1).unwrap();
+        });
+        let (_, data, word) = &*shared;
+        if word.load(Acquire) == 1 {
+            assert_eq!(data.load(Relaxed), 1);
+        }
+        other.join().unwrap();
+    }
+    holds(|| stored(1));
+    holds(|| stored(0));
 }

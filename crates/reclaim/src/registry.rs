@@ -7,7 +7,9 @@
 //!
 //! # Invariants
 //! I1: a place that is in the list stays there, and its `next` does not change, until the list is dropped.
-//! I2: a place belongs to the thread that changed `taken` from false, until it stores false.
+//! I2: a place belongs to the thread that changed `taken` from 0 to the number of its process, until it stores 0.
+//! I3: so one that was taken in this process by another thread than the forking one is never taken for a vanished
+//!     thread's, whatever its `owner` says meanwhile.
 //!
 //! # Edges
 //! listed: `take` -> `first`. A new place, as it was made.
@@ -18,23 +20,28 @@
 //! # Sources
 //! Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", TPDS 2004: the list of records.
 
-use crate::latch::Latch;
+use crate::latch::{Latch, Reopened};
 use crate::thread::{Identity, Life, Reader, current, forks};
 use std::ptr::null_mut;
 use std::sync::Arc;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{AtomicBool, AtomicPtr, AtomicUsize};
+use uncontended_atomic::{AtomicPtr, AtomicU32, AtomicUsize};
 
 /// A place, on cache lines of its own.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct Place<T> {
     pub(crate) value: T,
-    taken: AtomicBool,
+    taken: AtomicU32,
     next: AtomicPtr<Place<T>>,
     /// The thread that took it last.
     owner: Latch<Option<Arc<Identity>>>,
 }
+
+impl Reopened for Option<Arc<Identity>> {}
+
+/// In `taken`.
+const FREE: u32 = 0;
 
 impl<T> Place<T> {
     /// The thread that took it last.
@@ -43,15 +50,20 @@ impl<T> Place<T> {
         known.unwrap_or(Reader { name: None, tid: 0, life: Life::Vanished })
     }
 
-    /// Whether the thread that took it last is one of the process that this one was forked from. If it was taking the
-    /// place just then, its name is lost.
+    /// Whether the thread that took it last is one of the process that this one was forked from. Not if its name was
+    /// lost, because a vanished thread was reading it: it may be the forking thread's.
     pub(crate) fn has_vanished(&self) -> bool {
-        forks() > 0
-            && self.owner.with(|owner| owner.as_ref().is_none_or(|owner| owner.has_vanished()))
+        if forks() == 1 {
+            return false;
+        }
+        let taken = self.taken.load(Relaxed);
+        taken != FREE
+            && taken != forks()
+            && self.owner.with(|owner| owner.as_ref().is_some_and(|owner| owner.has_vanished()))
     }
 
     pub(crate) fn is_taken(&self) -> bool {
-        self.taken.load(Relaxed)
+        self.taken.load(Relaxed) != FREE
     }
 }
 
@@ -83,7 +95,7 @@ impl<T> Registry<T> {
     pub(crate) fn take(&self, make: impl FnOnce() -> T) -> &Place<T> {
         for place in self.iter().filter(|place| !place.is_taken()) {
             // EDGE given-back (acquire): what the last owner did.
-            if place.taken.compare_exchange(false, true, Acquire, Relaxed).is_ok() {
+            if place.taken.compare_exchange(FREE, forks(), Acquire, Relaxed).is_ok() {
                 let own = current();
                 place.owner.with(|owner| *owner = Some(own));
                 return place;
@@ -91,7 +103,7 @@ impl<T> Registry<T> {
         }
         let place = Place {
             value: make(),
-            taken: AtomicBool::new(true),
+            taken: AtomicU32::new(forks()),
             next: AtomicPtr::new(null_mut()),
             owner: Latch::new(Some(current())),
         };
@@ -119,7 +131,7 @@ impl<T> Registry<T> {
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn give_back(&self, place: &Place<T>) {
         // EDGE given-back (release): what this owner did.
-        place.taken.store(false, Release);
+        place.taken.store(FREE, Release);
     }
 
     /// All places, taken or not.

@@ -98,8 +98,10 @@ impl Retired {
 /// What waits, in debug builds (I3).
 #[cfg(all(debug_assertions, not(unc_model)))]
 mod ledger {
-    use crate::latch::Latch;
+    use crate::latch::{Latch, Reopened};
     use std::collections::BTreeSet;
+
+    impl Reopened for BTreeSet<usize> {}
 
     static WAITING: Latch<BTreeSet<usize>> = Latch::new(BTreeSet::new());
 

@@ -1,9 +1,10 @@
 //! Which thread a reader is: its name and number, and whether it still exists.
 //!
 //! # State
-//! `FORKS`: how many forks lie between the start of the program and this process. An identity has the number at which
-//! its thread was last seen to exist: a fork's child counts one more, and brings the identity of the forking thread,
-//! which is its only one, up to date. All others have vanished.
+//! `FORKS`: 0 until forks are watched, which begins before the first latch or place is taken. From then on it is another
+//! number in each process that was forked. An identity has the number at which its thread was last seen to exist: a
+//! fork's child counts on, and brings the identity of the forking thread, which is its only one, up to date. All others
+//! have vanished.
 //!
 //! # Invariants
 //! I1: `ADDRESS` is null, or the identity of its own thread, which `MINE` keeps.
@@ -96,14 +97,26 @@ mod real {
     use super::Identity;
     use std::cell::Cell;
     use std::ptr::null;
-    use std::sync::{Arc, Once};
+    use std::sync::Arc;
     use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
 
     static FORKS: AtomicU32 = AtomicU32::new(0);
 
+    /// The number of this process; not 0.
     #[inline]
     pub(crate) fn forks() -> u32 {
-        FORKS.load(Relaxed)
+        match FORKS.load(Relaxed) {
+            0 => watch(),
+            forks => forks,
+        }
+    }
+
+    /// Two threads that do this at once install two handlers: a child then counts two, which is as good. A lock here
+    /// might be one that a child waits for.
+    #[cold]
+    fn watch() -> u32 {
+        uncontended_sys::fork::in_child(in_child);
+        FORKS.compare_exchange(0, 1, Relaxed, Relaxed).map_or_else(|forks| forks, |_| 1)
     }
 
     pub(super) fn here() -> (Option<String>, u32) {
@@ -127,8 +140,6 @@ mod real {
     }
 
     fn mine() -> Mine {
-        static WATCHED: Once = Once::new();
-        WATCHED.call_once(|| uncontended_sys::fork::in_child(in_child));
         let identity = Arc::new(Identity::new());
         ADDRESS.set(Arc::as_ptr(&identity));
         Mine(identity)
@@ -136,7 +147,8 @@ mod real {
 
     /// Runs in the child of a fork, in its only thread.
     extern "C" fn in_child() {
-        FORKS.fetch_add(1, Relaxed);
+        let before = FORKS.load(Relaxed);
+        FORKS.store(before.wrapping_add(1).max(1), Relaxed);
         // SAFETY: null, or inside `MINE`, whose destructor makes it null (I1).
         if let Some(mine) = unsafe { ADDRESS.get().as_ref() } {
             mine.forks.store(forks(), Relaxed);
@@ -153,7 +165,7 @@ mod real {
 #[cfg(unc_model)]
 mod modelled {
     pub(crate) fn forks() -> u32 {
-        0
+        1
     }
 
     pub(super) fn here() -> (Option<String>, u32) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread::scope;
 use std::time::Duration;
 use uncontended_atomic::{AtomicUsize, Ordering::Relaxed};
-use uncontended_reclaim::epoch::{Collector, Shared};
+use uncontended_reclaim::epoch::{Collector, Guard, Shared};
 use uncontended_reclaim::{Garbage, Limits};
 
 struct Counted(u64, Arc<AtomicUsize>);
@@ -197,6 +197,78 @@ fn many_threads_lose_nothing() {
     }
     drop(worlds);
     assert_eq!(dropped.load(Relaxed), 3 * 4 * rounds + 2);
+}
+
+/// A scope's end does not wait for the thread-locals of its threads, which hand over what they retired.
+#[test]
+fn a_collector_that_ends_while_threads_end_frees_everything() {
+    for _ in 0..if cfg!(miri) { 5 } else { 2_000 } {
+        let dropped = counter();
+        let limits = Limits { objects: 1, bytes: usize::MAX };
+        let collector = Collector::with_limits(limits);
+        scope(|threads| {
+            for _ in 0..2 {
+                threads.spawn(|| (0..20).for_each(|_| collector.pin().retire(counted(&dropped))));
+            }
+        });
+        drop(collector);
+        assert_eq!(dropped.load(Relaxed), 40);
+    }
+}
+
+/// It would end the process.
+#[test]
+fn threads_that_end_run_no_destructor() {
+    let limits = Limits { objects: 1, bytes: usize::MAX };
+    let collector = Arc::new(Collector::with_limits(limits));
+    for _ in 0..6 {
+        let theirs = Arc::clone(&collector);
+        let pinned = move || theirs.pin().defer(8, || panic!("on purpose"));
+        let _ = std::thread::spawn(pinned).join();
+    }
+    while catch_unwind(AssertUnwindSafe(|| collector.collect())).is_err() {}
+    assert_eq!(collector.garbage(), Garbage::default());
+}
+
+#[test]
+fn garbage_of_short_threads_and_of_flushes_is_bounded() {
+    let limits = Limits { objects: 100, bytes: usize::MAX };
+    let collector = Collector::with_limits(limits);
+    for _ in 0..if cfg!(miri) { 20 } else { 1_000 } {
+        scope(|threads| {
+            threads.spawn(|| collector.pin().retire(Box::new(1)));
+        });
+        assert!(collector.garbage().objects <= 500, "{}", collector.garbage());
+    }
+    for _ in 0..if cfg!(miri) { 200 } else { 10_000 } {
+        let guard = collector.pin();
+        guard.retire(Box::new(1));
+        guard.flush();
+        assert!(collector.garbage().objects <= 500, "{}", collector.garbage());
+    }
+}
+
+/// What is retired by a guard that is dropped with another thread-local, after the thread's registration.
+#[test]
+fn a_guard_kept_in_a_thread_local_leaves_nothing() {
+    struct Late(Guard<'static>, Arc<AtomicUsize>);
+    impl Drop for Late {
+        fn drop(&mut self) {
+            self.0.retire(counted(&self.1));
+        }
+    }
+    thread_local!(static LATE: std::cell::RefCell<Option<Late>> = const { std::cell::RefCell::new(None) });
+    let (collector, dropped) = (&*Box::leak(Box::new(Collector::new())), counter());
+    for _ in 0..20 {
+        let count = Arc::clone(&dropped);
+        let thread = std::thread::spawn(move || {
+            LATE.set(None);
+            LATE.set(Some(Late(collector.pin(), count)));
+        });
+        thread.join().unwrap();
+    }
+    assert_eq!(collector.collect().unwrap().waits, Garbage::default());
+    assert_eq!((dropped.load(Relaxed), collector.stalled()), (20, vec![]));
 }
 
 /// A thread that pins while its thread-locals are destroyed has a place for each guard.

@@ -5,6 +5,7 @@
 
 use std::sync::mpsc::channel;
 use std::thread::scope;
+use uncontended_atomic::{AtomicBool, Ordering::Relaxed};
 use uncontended_reclaim::epoch::{self, Collector};
 use uncontended_reclaim::hazard::{self, Domain};
 use uncontended_reclaim::{Life, Limits};
@@ -20,20 +21,28 @@ fn in_child(read: impl FnOnce(&dyn Fn()) + Send, check: impl FnOnce() -> bool) -
             })
         });
         reads.recv().unwrap();
-        // SAFETY: the child only runs `check`, and leaves by `_exit`; glibc's allocator works in a child.
-        let child = unsafe { libc::fork() };
-        if child == 0 {
-            let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check));
-            // SAFETY: it ends the child at once (L1).
-            unsafe { libc::_exit(i32::from(!passed.unwrap_or(false))) };
-        }
-        assert!(child > 0, "{}", std::io::Error::last_os_error());
-        let mut status = 0;
-        // SAFETY: waits for the child above, and writes its status (L2).
-        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        let passed = forked(check);
         end.send(()).unwrap();
-        libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+        passed
     })
+}
+
+/// Runs `check` in a child; whether it returned true, within ten seconds.
+fn forked(check: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child only runs `check`, and leaves by `_exit`; glibc's allocator works in a child.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: it ends the child later, if it hangs (L1).
+        unsafe { libc::alarm(10) };
+        let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check));
+        // SAFETY: it ends the child at once (L1).
+        unsafe { libc::_exit(i32::from(!passed.unwrap_or(false))) };
+    }
+    assert!(child > 0, "{}", std::io::Error::last_os_error());
+    let mut status = 0;
+    // SAFETY: waits for the child above, and writes its status (L2).
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
 }
 
 const LIMITS: Limits = Limits { objects: 1, bytes: usize::MAX };
@@ -97,4 +106,58 @@ fn a_childs_hazards_keep_at_most_an_object_for_each_thread_that_it_lacks() {
         },
     );
     assert!(passed);
+}
+
+/// What a vanished thread had retired and not handed over leaks, and does not count for good.
+#[test]
+fn a_child_does_not_count_what_vanished_threads_had_retired() {
+    let collector = Collector::new();
+    drop(collector.pin());
+    let passed = in_child(
+        |wait| {
+            (0..5).for_each(|at| collector.pin().retire(Box::new(at)));
+            wait();
+        },
+        || collector.collect().unwrap().waits.objects == 0,
+    );
+    assert!(passed);
+}
+
+/// Forks while another thread is in latches, or has a batch in hand: a child never hangs, and a ticket is not over while
+/// its only thread is pinned since before.
+#[test]
+fn forks_at_any_time_leave_a_child_that_works() {
+    let (collector, domain) = (Collector::with_limits(LIMITS), Domain::with_limits(LIMITS));
+    let is_over = AtomicBool::new(false);
+    scope(|threads| {
+        threads.spawn(|| {
+            while !is_over.load(Relaxed) {
+                collector.pin().retire(Box::new(1));
+                domain.retire(Box::new(1));
+                collector.collect().unwrap();
+                for _ in 0..20 {
+                    let _ = (collector.garbage(), domain.garbage());
+                }
+                drop((collector.stalled(), domain.held()));
+            }
+        });
+        let all_passed = (0..300).all(|_| {
+            let guard = collector.pin();
+            let before = collector.ticket();
+            forked(|| {
+                domain.retire(Box::new(2));
+                domain.collect().unwrap();
+                let after = collector.ticket();
+                guard.retire(Box::new(2));
+                let _ = [(); 3].map(|()| collector.collect().unwrap());
+                let is_early = before.is_over() || after.is_over();
+                drop(guard);
+                let _ = [(); 2].map(|()| collector.collect().unwrap());
+                assert_eq!((is_early, before.is_over(), after.is_over()), (false, true, true));
+                true
+            })
+        });
+        is_over.store(true, Relaxed);
+        assert!(all_passed);
+    });
 }

@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::scope;
 use uncontended_atomic::{AtomicUsize, Ordering::Relaxed};
-use uncontended_reclaim::hazard::{Changed, Domain, Hazard, Shared, in_use};
+use uncontended_reclaim::epoch::Collector;
+use uncontended_reclaim::hazard::{Changed, Domain, Hazard, Shared};
 use uncontended_reclaim::{Garbage, Limits};
 
 /// Counts its destructions.
@@ -58,19 +59,53 @@ fn a_domain_frees_its_objects_at_its_end_except_those_that_are_protected() {
     assert_eq!(dropped.load(Relaxed), 2);
 }
 
+/// As many domains as objects, each dropped while a hazard protects its object.
 #[test]
-fn leaked_hazards_keep_an_object_each_and_are_counted() {
-    let (domain, dropped) = (Domain::new(), counter());
-    let cells: Vec<_> = (0..3).map(|_| Shared::new(counted(&dropped))).collect();
-    let before = in_use();
-    for cell in &cells[..2] {
-        std::mem::forget(cell.guard());
+fn what_domains_leave_to_the_global_one_is_bounded() {
+    let rounds = if cfg!(miri) { 20 } else { 6_000 };
+    for round in 0..rounds {
+        let (domain, cell) = (Domain::new(), Shared::new(Box::new(round)));
+        let guard = cell.guard().unwrap();
+        cell.replace(None, &domain);
+        drop(domain);
+        assert_eq!(*guard, round);
     }
-    cells.iter().for_each(|cell| cell.replace(None, &domain));
-    let collected = domain.collect().unwrap();
-    assert_eq!((collected.freed.objects, collected.waits.objects), (1, 2));
-    assert_eq!(domain.held().len(), 2);
-    assert!(in_use() >= before.max(2));
+    // This thread used one shelf.
+    assert!(Domain::global().garbage().objects <= 2 * Limits::DEFAULT.objects);
+}
+
+/// Each thread uses a shelf of its own.
+#[test]
+fn garbage_of_threads_that_come_one_after_another_is_bounded() {
+    let domain = Domain::with_limits(Limits { objects: 50, bytes: usize::MAX });
+    for _ in 0..24 {
+        scope(|threads| {
+            threads.spawn(|| (0..49).for_each(|at| domain.retire(Box::new(at))));
+        });
+        assert!(domain.garbage().objects <= domain.bound(1), "{}", domain.garbage());
+    }
+}
+
+/// Destructors of one domain feed another one, and a collector.
+#[test]
+fn garbage_that_destructors_of_another_domain_make_is_bounded() {
+    const LIMITS: Limits = Limits { objects: 50, bytes: usize::MAX };
+    static INNER: Domain = Domain::with_limits(LIMITS);
+    struct Outer(Arc<Collector>);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            INNER.retire(Box::new(1));
+            self.0.pin().retire(Box::new(1));
+        }
+    }
+    let (outer, collector) =
+        (Domain::with_limits(LIMITS), Arc::new(Collector::with_limits(LIMITS)));
+    for _ in 0..if cfg!(miri) { 500 } else { 20_000 } {
+        outer.retire(Box::new(Outer(Arc::clone(&collector))));
+        assert!(INNER.garbage().objects <= INNER.bound(1), "{}", INNER.garbage());
+        assert!(collector.garbage().objects <= 400, "{}", collector.garbage());
+    }
+    assert!(outer.garbage().objects <= outer.bound(1));
 }
 
 /// Readers that never let go, and a writer: what waits stays below the bound.
@@ -131,13 +166,32 @@ fn a_destructor_that_panics_loses_nothing() {
     assert_eq!(dropped.load(Relaxed), 2);
 }
 
-/// A list of objects whose destructors retire the next: freed without as many nested calls.
+/// Nor does one that panics while its domain is dropped.
+#[test]
+fn a_destructor_that_panics_at_the_end_of_a_domain_loses_nothing() {
+    struct Panics(bool, Arc<AtomicUsize>);
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            self.1.fetch_add(1, Relaxed);
+            assert!(!self.0, "on purpose");
+        }
+    }
+    let (domain, dropped) = (Domain::new(), counter());
+    (0..100).for_each(|at| domain.retire(Box::new(Panics(at % 40 == 0, Arc::clone(&dropped)))));
+    catch_unwind(AssertUnwindSafe(|| drop(domain))).expect_err("destructors panic");
+    assert_eq!(dropped.load(Relaxed), 100);
+}
+
+/// A list of objects whose destructors retire the next: one retirement does not free all of it, a collection does, and
+/// neither by as many nested calls.
 #[test]
 fn destructors_that_retire_more_do_not_nest() {
-    struct Link(u32, &'static Domain);
+    static FREED: AtomicUsize = AtomicUsize::new(0);
+    struct Link(usize, &'static Domain);
     impl Drop for Link {
         fn drop(&mut self) {
-            if self.0 > 0 {
+            FREED.fetch_add(1, Relaxed);
+            if self.0 > 1 {
                 self.1.retire(Box::new(Link(self.0 - 1, self.1)));
             }
         }
@@ -145,7 +199,9 @@ fn destructors_that_retire_more_do_not_nest() {
     static DOMAIN: Domain = Domain::with_limits(Limits { objects: 1, bytes: usize::MAX });
     let length = if cfg!(miri) { 100 } else { 100_000 };
     DOMAIN.retire(Box::new(Link(length, &DOMAIN)));
-    while DOMAIN.collect().unwrap().waits.objects > 0 {}
+    assert!(FREED.load(Relaxed) <= 2, "{FREED:?}");
+    assert_eq!(DOMAIN.collect().unwrap().waits.objects, 0);
+    assert_eq!(FREED.load(Relaxed), length);
 }
 
 #[test]

@@ -9,14 +9,14 @@ struct Ends<'s> {
     release: Vec<(&'s Source, usize)>,
     acquire: Vec<(&'s Source, usize)>,
     listed: bool,
-    /// Which end is the kernel's, which no line cites.
+    /// Which end is the kernel's or the caller's, which no line cites.
     kernel: (bool, bool),
 }
 
 /// A line of a header: `name: writer -> reader`.
 struct Line<'s> {
     name: &'s str,
-    /// Whether the kernel is the writer, and the reader.
+    /// Whether the kernel or the caller is the writer, and the reader.
     kernel: (bool, bool),
 }
 
@@ -99,7 +99,10 @@ fn listed(source: &Source) -> impl Iterator<Item = Line<'_>> {
     source.section("Edges").filter_map(|line| {
         let (name, ends) = line.split_once(':')?;
         let (writer, reader) = ends.split_once("->")?;
-        let is_kernel = |end: &str| end.trim_start().starts_with("the kernel");
+        let is_kernel = |end: &str| {
+            let end = end.trim_start();
+            end.starts_with("the kernel") || end.starts_with("the caller")
+        };
         let name = name.trim_matches([' ', '-', '`', '*']);
         Some(Line { name, kernel: (is_kernel(writer), is_kernel(reader)) })
     })

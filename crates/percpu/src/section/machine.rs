@@ -15,7 +15,7 @@ use crate::backend::Why;
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
 use std::rc::Rc;
-use uncontended_atomic::Ordering::Relaxed;
+use uncontended_atomic::Ordering::{Relaxed, Release};
 use uncontended_atomic::{
     AtomicBool, AtomicPtr, AtomicU32, AtomicU64, CachePadded, Mutex, choose, thread_number,
 };
@@ -183,7 +183,8 @@ pub(crate) unsafe fn store_if(owner: &AtomicU64, claim: u64, word: &AtomicU64, v
         if attempt.step(|| owner.load(Relaxed))? != claim {
             return Some(End::Differs);
         }
-        attempt.step(|| word.store(value, Relaxed))?;
+        // EDGE stored (release)
+        attempt.step(|| word.store(value, Release))?;
         Some(End::Committed)
     })
 }

@@ -6,7 +6,7 @@
 //!
 //! # Invariants
 //! I1: a destructor runs while its thread is in no latch. If it panics, those that did not run are put back.
-//! I2: garbage is in one bag, or in the queue, or in the hands of one thread.
+//! I2: garbage is in one bag, or in the queue, or in the hands of one thread that borrows the collector.
 
 #[cfg(not(unc_model))]
 use super::Guard;
@@ -19,7 +19,7 @@ use crate::garbage::{Collected, Garbage, Limits};
 use crate::latch::Latch;
 use crate::registry::{Place, Registry};
 use crate::retired::Retired;
-use crate::running::Running;
+use crate::running;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,7 +70,9 @@ impl Collector {
         Collector::with_fences(limits, Fences::best())
     }
 
-    /// A collector whose readers run the light side of these fences, and whose collections run the heavy one.
+    /// A collector whose readers run the light side of these fences, and whose collections run the heavy one. With
+    /// check-ins a retirement may wait until all threads have checked in, and two threads that collect at once wait for
+    /// each other: only one registered thread may retire and collect then, and `Ticket::wait_for` overruns its limit.
     ///
     /// ```
     /// use uncontended_fence::{Choice, Fences};
@@ -127,11 +129,14 @@ impl Collector {
     #[cfg_attr(unc_model, track_caller)]
     pub fn collect(&self) -> Result<Collected, Refused> {
         #[cfg(not(unc_model))]
-        self.flush();
+        if let Some(record) = super::local::registered(&self.inner) {
+            self.inner.hand_over(record);
+        }
         self.inner.collect_all()
     }
 
-    /// Hands over what the calling thread has retired, so that any thread may collect it.
+    /// Hands over what the calling thread has retired, so that any thread may collect it; collects if that reaches the
+    /// limits.
     #[cfg(not(unc_model))]
     pub fn flush(&self) {
         if let Some(record) = super::local::registered(&self.inner) {
@@ -167,29 +172,39 @@ impl Inner {
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
     pub(super) fn retire(&self, record: &Record, item: Retired) {
-        if let Some(bag) = record.push(item) {
-            self.add(bag);
+        if record.push(item) {
+            self.look(self.queue.with(|queue| queue.add(record.take_full_bag())));
         }
     }
 
+    /// Collects if there is enough that is fresh.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
-    fn add(&self, bag: Vec<Retired>) {
-        let mut fresh = self.queue.with(|queue| queue.add(bag));
-        // A destructor that retires leaves the rest to the collection that runs it.
-        while self.limits.are_reached(fresh) && !Running::is_under_way() {
+    fn look(&self, fresh: Garbage) {
+        // A destructor that retires leaves it to the next that looks.
+        if self.limits.are_reached(fresh) && !running::is_under_way(self.address()) {
             // Where the fence is refused, it is tried again with the next bag.
-            let Some(Ok((_, freed))) = self.collecting.try_with(|()| self.round()) else { return };
-            self.free(freed);
-            // Again if the destructors have retired as much.
-            fresh = self.queue.with(|queue| queue.add(Vec::new()));
+            if let Some(Ok((_, old))) = self.collecting.try_with(|()| self.round()) {
+                self.free(old);
+            }
         }
     }
 
-    /// Hands over what is in a record's bag. For its owner. In the latch, as the end of the collector empties bags.
+    /// Hands over what is in a record's bag, and collects if that reaches the limits. For its owner.
     #[cfg_attr(unc_model, track_caller)]
     pub(super) fn flush(&self, record: &Record) {
-        self.queue.with(|queue| queue.add(record.take_bag()));
+        self.look(self.hand_over(record));
+    }
+
+    /// Hands over what is in a record's bag; returns how much is fresh. For its owner. In the latch, as the end of the
+    /// collector empties bags.
+    #[cfg_attr(unc_model, track_caller)]
+    pub(super) fn hand_over(&self, record: &Record) -> Garbage {
+        self.queue.with(|queue| queue.add(record.take_bag()))
+    }
+
+    fn address(&self) -> usize {
+        (&raw const *self).addr()
     }
 
     /// A place among the readers for the calling thread.
@@ -198,15 +213,16 @@ impl Inner {
         self.readers.take(Record::new)
     }
 
-    /// Gives up a place, unless a guard of it was leaked: then what the guard found must stay.
+    /// Gives up a place, or leaves that to the last guard of it; if one was leaked, what it found must stay. Threads
+    /// that end do this, so it runs no destructor: the next thread that begins a bag looks.
     #[cfg_attr(unc_model, track_caller)]
     pub(super) fn resign(&self, place: &Place<Record>) {
-        self.flush(&place.value);
-        if !place.value.is_pinned() {
+        self.hand_over(&place.value);
+        let is_left = place.value.is_pinned();
+        place.value.is_left.set(is_left);
+        if !is_left {
             self.readers.give_back(place);
         }
-        // Threads that end before their bags are full would leave it to grow.
-        self.add(Vec::new());
     }
 
     #[cfg_attr(unc_model, track_caller)]
@@ -244,6 +260,8 @@ impl Inner {
             }
             queue.take_old(epoch + u64::from(is_over))
         });
+        // After a fork an earlier number may be back in hand.
+        let over = over.max(self.over.load(Relaxed));
         // EDGE ticket (release): the last uses by all readers that were pinned when the ticket was made.
         self.over.store(over, Release);
         Ok((is_over, old))
@@ -255,7 +273,7 @@ impl Inner {
         let mut is_over = true;
         for place in self.readers.iter() {
             let pinned = place.value.state();
-            if pinned == UNPINNED || pinned == epoch || self.bury(place) {
+            if pinned == epoch || self.bury(place) || pinned == UNPINNED {
                 continue;
             }
             place.value.blocks(pinned, now_ns());
@@ -265,7 +283,6 @@ impl Inner {
     }
 
     /// Ends the record of a thread that vanished when another one forked this process.
-    #[cold]
     fn bury(&self, place: &Place<Record>) -> bool {
         let has_vanished = place.has_vanished();
         if has_vanished {
@@ -279,13 +296,14 @@ impl Inner {
     /// Runs the destructors of what has no reader any more.
     pub(super) fn free(&self, old: Vec<Retired>) -> Garbage {
         let mut rest = Rest { inner: self, items: old.into_iter() };
-        let _running = Running::begin();
         let mut freed = Garbage::default();
-        for item in rest.items.by_ref() {
-            freed.add(item.bytes());
-            // SAFETY: its batch is two epochs old (E3).
-            unsafe { item.free() };
-        }
+        running::run(self.address(), || {
+            for item in rest.items.by_ref() {
+                freed.add(item.bytes());
+                // SAFETY: its batch is two epochs old (E3).
+                unsafe { item.free() };
+            }
+        });
         freed
     }
 
@@ -331,6 +349,9 @@ impl Drop for Collector {
     /// Frees everything. No guard is left, since each borrows the collector.
     fn drop(&mut self) {
         self.inner.is_closed.store(true, Relaxed);
+        for place in self.inner.readers.iter() {
+            self.inner.bury(place);
+        }
         let mut panicked = None;
         loop {
             let items = self.inner.queue.with(|queue| {

@@ -38,8 +38,6 @@ use uncontended_atomic::Box;
 pub struct Guard<'c> {
     inner: &'c Inner,
     place: &'c Place<Record>,
-    /// Whether the place is this guard's alone.
-    resigns: bool,
     of_thread: PhantomData<*mut ()>,
 }
 
@@ -47,9 +45,9 @@ impl<'c> Guard<'c> {
     /// For the owner of `place` (I1).
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
-    pub(super) fn new(inner: &'c Inner, place: &'c Place<Record>, resigns: bool) -> Guard<'c> {
+    pub(super) fn new(inner: &'c Inner, place: &'c Place<Record>) -> Guard<'c> {
         place.value.enter(&inner.epoch, inner.fences);
-        Guard { inner, place, resigns, of_thread: PhantomData }
+        Guard { inner, place, of_thread: PhantomData }
     }
 
     /// Where its collector is, which tells collectors apart.
@@ -90,7 +88,7 @@ impl<'c> Guard<'c> {
         self.inner.retire(&self.place.value, Retired::closure(bytes, closure));
     }
 
-    /// Hands over what this thread has retired, so that any thread may collect it.
+    /// Hands over what this thread has retired, so that any thread may collect it; collects if that reaches the limits.
     #[cfg_attr(unc_model, track_caller)]
     pub fn flush(&self) {
         self.inner.flush(&self.place.value);
@@ -113,8 +111,7 @@ impl<'c> Guard<'c> {
 impl Drop for Guard<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.place.value.leave();
-        if self.resigns {
+        if self.place.value.leave() {
             self.inner.resign(self.place);
         }
     }

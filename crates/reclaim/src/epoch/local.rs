@@ -5,6 +5,7 @@
 //!
 //! # Invariants
 //! I1: a registered place is this thread's, and lives as long as the collector that its registration keeps.
+//!     A guard that outlives the registration, in another thread-local, gives the place back.
 //! I2: `LAST` is null, or a registered place and its collector.
 
 use super::Guard;
@@ -45,7 +46,7 @@ pub(super) fn pin(inner: &Arc<Inner>) -> Guard<'_> {
     let (last, place) = LAST.get();
     if last == Arc::as_ptr(inner) {
         // SAFETY: the place that this thread has in this collector, which the caller borrows (I1, I2).
-        Guard::new(inner, unsafe { &*place }, false)
+        Guard::new(inner, unsafe { &*place })
     } else {
         pin_another(inner)
     }
@@ -55,9 +56,13 @@ pub(super) fn pin(inner: &Arc<Inner>) -> Guard<'_> {
 fn pin_another(inner: &Arc<Inner>) -> Guard<'_> {
     match REGISTERED.try_with(|registered| place(&mut registered.borrow_mut(), inner)) {
         // SAFETY: the place that this thread has in this collector, which the caller borrows (I1).
-        Ok(place) => Guard::new(inner, unsafe { &*place }, false),
+        Ok(place) => Guard::new(inner, unsafe { &*place }),
         // The thread's own are gone: it is ending. So the guard has a place of its own.
-        Err(_) => Guard::new(inner, inner.register(), true),
+        Err(_) => {
+            let place = inner.register();
+            place.value.is_left.set(true);
+            Guard::new(inner, place)
+        }
     }
 }
 
@@ -82,4 +87,24 @@ pub(super) fn registered(inner: &Arc<Inner>) -> Option<&Record> {
     let place = REGISTERED.try_with(|registered| find(&registered.borrow(), inner)).ok()??;
     // SAFETY: the place that this thread has in this collector, which the caller borrows (I1).
     Some(unsafe { &(*place).value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::epoch::Collector;
+
+    #[test]
+    fn a_guard_kept_in_a_thread_local_gives_its_place_back() {
+        thread_local!(static KEPT: RefCell<Option<Guard<'static>>> = const { RefCell::new(None) });
+        let collector: &Collector = Box::leak(Box::default());
+        for _ in 0..10 {
+            let thread = std::thread::spawn(|| {
+                KEPT.set(None);
+                KEPT.set(Some(collector.pin()));
+            });
+            thread.join().expect("it does not panic");
+        }
+        assert_eq!(collector.inner.readers.len(), 1);
+    }
 }

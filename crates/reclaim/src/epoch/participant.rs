@@ -40,7 +40,7 @@ impl<'c> Participant<'c> {
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
     pub fn pin(&self) -> Guard<'_> {
-        Guard::new(self.inner, self.place, false)
+        Guard::new(self.inner, self.place)
     }
 
     /// Retires an object without being pinned: for a writer that has no need to read.
@@ -64,7 +64,7 @@ impl<'c> Participant<'c> {
     /// As there.
     #[cfg_attr(unc_model, track_caller)]
     pub fn collect(&self) -> Result<Collected, Refused> {
-        self.inner.flush(&self.place.value);
+        self.inner.hand_over(&self.place.value);
         self.inner.collect_all()
     }
 }

@@ -1,6 +1,7 @@
 //! What waits in a collector: fresh garbage, and batches that age.
 
 use crate::garbage::Garbage;
+use crate::latch::Reopened;
 use crate::retired::Retired;
 use std::collections::VecDeque;
 use std::mem;
@@ -25,7 +26,18 @@ pub(super) struct Queue {
     number: u64,
     /// Batches below this number have tickets: they are needed even if they are empty.
     tickets_below: u64,
+    /// The number of the batch that a collector has taken and not given an epoch yet, or has lost: the collector
+    /// vanished in a fork. Then the next batch takes its number, so that its tickets wait.
+    in_hand: Option<u64>,
     aging: VecDeque<Batch>,
+}
+
+impl Reopened for Queue {
+    /// All earlier tickets wait for the first new batch, and new ones for a later one.
+    fn reopened(half_changed: &Queue) -> Queue {
+        let number = half_changed.number.max(half_changed.tickets_below) + 1;
+        Queue { number, in_hand: Some(0), ..Queue::default() }
+    }
 }
 
 impl Queue {
@@ -48,22 +60,24 @@ impl Queue {
 
     /// Takes what is fresh, as a batch without an epoch.
     pub(super) fn take_fresh(&mut self) -> Option<Batch> {
-        let is_wanted = self.has_ticket() || !self.fresh.is_empty();
+        let is_wanted = self.has_ticket() || self.in_hand.is_some() || !self.fresh.is_empty();
         is_wanted.then(|| {
-            self.number += 1;
+            let number = self.in_hand.unwrap_or(self.number);
+            self.in_hand = Some(number);
+            self.number = self.number.max(number + 1);
             let (items, weight) = (mem::take(&mut self.fresh), mem::take(&mut self.weight));
-            Batch { number: self.number - 1, epoch: 0, items, weight }
+            Batch { number, epoch: 0, items, weight }
         })
     }
 
-    /// Takes a batch back that could not be given an epoch: its objects, and its tickets, wait for the next one.
+    /// Takes a batch back that could not be given an epoch: the next one takes its objects, and its number.
     pub(super) fn put_back(&mut self, batch: Batch) {
-        self.number = self.number.min(batch.number);
         self.add(batch.items);
     }
 
     /// Adds a batch of `epoch`.
     pub(super) fn age(&mut self, batch: Batch, epoch: u64) {
+        self.in_hand = None;
         self.aging.push_back(Batch { epoch, ..batch });
     }
 

@@ -1,13 +1,14 @@
 //! A reader's record: whether it is pinned, and what it has retired.
 //!
 //! # State
-//! `state`: 0, or the epoch to which it is pinned; written by its owner. `depth`: guards that exist. `bag`: what the
-//! owner retired last; `objects` and `bytes` say how much that is, for reports. `blocked_in`, `blocked_since_ns`: the
-//! epoch that it was found to be pinned to while it kept a collector from advancing, and since when.
+//! `state`: 0, or the epoch to which it is pinned; written by its owner. `depth`: guards that exist. `is_left`: the
+//! last of them gives the place back. `bag`: what the owner retired last; `objects` and `bytes` say how much that is,
+//! for reports. `blocked_in`, `blocked_since_ns`: the epoch that it was found to be pinned to while it kept a collector
+//! from advancing, and since when.
 //!
 //! # Invariants
-//! I1: only the owner of the record's place touches `depth` and `bag`; but a thread may empty the bag that has the
-//!     collector to itself, or that is the only one of a forked process.
+//! I1: only the owner of the record's place touches `depth`, `is_left` and `bag`; but a thread may empty the bag that
+//!     has the collector to itself, or that is the only one of a forked process.
 //! I2: `state` is 0 exactly when `depth` is.
 
 use crate::garbage::{Garbage, Limits};
@@ -27,6 +28,7 @@ const BAG: Limits = Limits { objects: if cfg!(unc_model) { 1 } else { 64 }, byte
 pub(super) struct Record {
     state: AtomicU64,
     depth: Own<usize>,
+    pub(super) is_left: Own<bool>,
     bag: UnsafeCell<Vec<Retired>>,
     objects: AtomicUsize,
     bytes: AtomicUsize,
@@ -42,6 +44,7 @@ impl Record {
         Record {
             state: AtomicU64::new(UNPINNED),
             depth: Own::new(0),
+            is_left: Own::new(false),
             bag: UnsafeCell::new(Vec::new()),
             objects: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
@@ -77,16 +80,17 @@ impl Record {
         }
     }
 
-    /// One guard less; the last unpins the record.
+    /// One guard less; the last unpins the record. Whether the place is to be given back.
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
-    pub(super) fn leave(&self) {
+    pub(super) fn leave(&self) -> bool {
         let depth = self.depth.get() - 1;
         self.depth.set(depth);
         if depth == 0 {
             // EDGE unpinned (release): this reader's last use.
             self.state.store(UNPINNED, Release);
         }
+        depth == 0 && self.is_left.get()
     }
 
     /// Pins the record again, to the current epoch. Only one guard exists.
@@ -109,10 +113,10 @@ impl Record {
         self.state.load(Acquire)
     }
 
-    /// Retires an object; returns the bag if it is full. For the owner.
+    /// Retires an object; whether the bag is new or full, and so the limits are to be looked at. For the owner.
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
-    pub(super) fn push(&self, item: Retired) -> Option<Vec<Retired>> {
+    pub(super) fn push(&self, item: Retired) -> bool {
         let mut weight = self.weight();
         weight.add(item.bytes());
         self.bag.with_mut(|bag| {
@@ -124,7 +128,13 @@ impl Record {
             bag.push(item);
         });
         self.weighs(weight);
-        BAG.are_reached(weight).then(|| self.take_bag())
+        weight.objects == 1 || BAG.are_reached(weight)
+    }
+
+    /// What the bag holds, if it is full. For the owner.
+    #[cfg_attr(unc_model, track_caller)]
+    pub(super) fn take_full_bag(&self) -> Vec<Retired> {
+        if BAG.are_reached(self.weight()) { self.take_bag() } else { Vec::new() }
     }
 
     /// What the bag holds. For the owner.
@@ -163,6 +173,7 @@ impl Record {
     /// The owner no longer exists.
     pub(super) unsafe fn bury(&self) {
         self.depth.set(0);
+        self.is_left.set(false);
         mem::forget(self.take_bag());
         self.state.store(UNPINNED, Relaxed);
     }

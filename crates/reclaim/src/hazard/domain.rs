@@ -3,7 +3,8 @@
 //! # Contract
 //! `retire` is an uncontended exchange and a push. The thread whose object fills its shelf takes the shelf's objects,
 //! pays for one heavy fence, looks at all hazards, frees what none protects, and puts the rest back. So a destructor
-//! runs in any thread that retires.
+//! runs in any thread that retires. One that retires into its own domain does not reclaim there: a later retirement
+//! does.
 //!
 //! # State
 //! Shelves, each behind a latch; a thread uses the one of its number first, and another one while that is taken.
@@ -21,13 +22,14 @@
 
 use super::places;
 use crate::garbage::{Collected, Garbage, Limits};
-use crate::latch::Latch;
+use crate::latch::{Latch, Reopened, pause};
 use crate::retired::Retired;
-use crate::running::Running;
+use crate::running;
 use crate::thread::Reader;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 use std::{fmt, mem, vec};
-use uncontended_atomic::{Box, CachePadded, yield_now};
+use uncontended_atomic::{Box, CachePadded};
 use uncontended_fence::Refused;
 
 /// One under the checker, so that its threads meet there.
@@ -38,6 +40,8 @@ struct Shelf {
     items: Vec<Retired>,
     retired: Garbage,
 }
+
+impl Reopened for Shelf {}
 
 impl Shelf {
     const EMPTY: Shelf = Shelf { items: Vec::new(), retired: Garbage { objects: 0, bytes: 0 } };
@@ -132,6 +136,7 @@ impl Domain {
     /// The same, for an object that holds `more` bytes besides its own size: buffers, files, handles. Heavy garbage is
     /// reclaimed sooner.
     pub fn retire_weighing<T: Send + 'static>(&self, object: Box<T>, more: usize) {
+        super::has_address::<T>();
         self.shelve(Retired::new(object, more));
     }
 
@@ -142,21 +147,28 @@ impl Domain {
     /// begin to protect it. In debug builds a second retirement panics.
     #[cfg_attr(unc_model, track_caller)]
     pub unsafe fn retire_raw<T: Send + 'static>(&self, object: *mut T, more: usize) {
+        super::has_address::<T>();
         // SAFETY: from now on it is this domain's, as the caller says (I1).
         self.shelve(unsafe { Retired::raw(object, more) });
     }
 
-    /// Frees what no hazard protects, whatever the limits. Waits while other threads push, but not for readers.
+    /// Frees what no hazard protects, whatever the limits, and what its destructors retire into this domain. Waits
+    /// while other threads push, but not for readers.
     ///
     /// # Errors
     /// The heavy fence is refused: nothing is freed.
     #[cfg_attr(unc_model, track_caller)]
     pub fn collect(&self) -> Result<Collected, Refused> {
         let mut collected = Collected::default();
-        for shelf in &self.shelves {
-            let items = shelf.with(Shelf::take);
-            if !items.is_empty() {
-                collected.freed += self.reclaim(items)?;
+        let mut has_more = true;
+        while mem::take(&mut has_more) {
+            for shelf in &self.shelves {
+                let items = shelf.with(Shelf::take);
+                if !items.is_empty() {
+                    let (freed, more) = self.reclaim(items)?;
+                    collected.freed += freed;
+                    has_more |= more;
+                }
             }
         }
         collected.waits = self.garbage();
@@ -170,11 +182,12 @@ impl Domain {
         garbage
     }
 
-    /// How many objects wait at most while `threads` threads retire, whatever the readers do: a shelf for each, and one
-    /// in its hands, and one object for each hazard.
+    /// How many objects wait at most while up to `threads` threads retire at a time, whatever the readers do: all
+    /// shelves, one in the hands of each thread, and one object for each hazard. What destructors retire comes on top,
+    /// and what was retired while the heavy fence was refused.
     pub fn bound(&self, threads: usize) -> usize {
         let (places, batch) = (places::count(), self.batch().objects);
-        (threads.min(SHELVES) + threads) * batch + places
+        (SHELVES + threads) * batch + places
     }
 
     /// The hazards that keep objects of this domain from being freed.
@@ -199,14 +212,14 @@ impl Domain {
 
     #[cfg_attr(unc_model, track_caller)]
     fn shelve(&self, item: Retired) {
-        // A destructor that retires leaves the rest to the reclamation that runs it.
-        let mut due = self.push(item, !Running::is_under_way());
-        // Again if the destructors have retired as much.
-        while let Some(items) = due {
+        if let Some(items) = self.push(item, !running::is_under_way(self.address())) {
             // Where the fence is refused, all was put back, for the next batch.
             let _ = self.reclaim(items);
-            due = self.own().try_with(|shelf| self.take_due(shelf)).flatten();
         }
+    }
+
+    fn address(&self) -> usize {
+        (&raw const *self).addr()
     }
 
     /// The shelf that this thread uses first.
@@ -228,7 +241,7 @@ impl Domain {
             });
             match pushed {
                 Some(due) => return due,
-                None if at % SHELVES == SHELVES - 1 => yield_now(),
+                None if at % SHELVES == SHELVES - 1 => pause(at / SHELVES),
                 None => {}
             }
         }
@@ -239,9 +252,9 @@ impl Domain {
         self.batch().are_reached(shelf.retired).then(|| shelf.take())
     }
 
-    /// Frees what no hazard protects, and puts the rest back.
+    /// Frees what no hazard protects, and puts the rest back. Returns what was freed, and whether that retired more.
     #[cfg_attr(unc_model, track_caller)]
-    fn reclaim(&self, items: Vec<Retired>) -> Result<Garbage, Refused> {
+    fn reclaim(&self, items: Vec<Retired>) -> Result<(Garbage, bool), Refused> {
         let mut rest = Rest { domain: self, items: items.into_iter() };
         uncontended_fence::heavy()?;
         let now_ns = now_ns();
@@ -253,15 +266,16 @@ impl Domain {
         held.iter_mut().for_each(|item| item.is_held(now_ns));
         self.put_back(held);
         rest.items = items.into_iter();
-        let _running = Running::begin();
         let mut freed = Garbage::default();
-        for item in rest.items.by_ref() {
-            freed.add(item.bytes());
-            // SAFETY: the look at all hazards came after a heavy fence, which came after it was unlinked (I2), and did
-            // not find it.
-            unsafe { item.free() };
-        }
-        Ok(freed)
+        let ((), has_more) = running::run(self.address(), || {
+            for item in rest.items.by_ref() {
+                freed.add(item.bytes());
+                // SAFETY: the look at all hazards came after a heavy fence, which came after it was unlinked (I2), and
+                // did not find it.
+                unsafe { item.free() };
+            }
+        });
+        Ok((freed, has_more))
     }
 
     fn put_back(&self, items: Vec<Retired>) {
@@ -286,13 +300,24 @@ impl Drop for Rest<'_> {
 impl Drop for Domain {
     fn drop(&mut self) {
         // What an execution of the checker leaves behind that was cut is not a step of it.
-        if cfg!(unc_model) && std::thread::panicking() {
+        if cfg!(unc_model) {
+            if !std::thread::panicking() {
+                let _ = self.collect();
+            }
             return;
         }
-        let _ = self.collect();
+        let mut panicked = None;
+        // A destructor that panics is gone, and the rest was put back (I3): this ends.
+        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.collect())) {
+            panicked = panicked.or(Some(panic));
+        }
         #[cfg(not(unc_model))]
-        for shelf in &self.shelves {
-            Domain::global().put_back(shelf.with(Shelf::take));
+        for item in self.shelves.iter().flat_map(|shelf| shelf.with(Shelf::take)) {
+            let shelved = catch_unwind(AssertUnwindSafe(|| Domain::global().shelve(item)));
+            panicked = panicked.or(shelved.err());
+        }
+        if let Some(panic) = panicked.filter(|_| !std::thread::panicking()) {
+            resume_unwind(panic);
         }
     }
 }

@@ -24,6 +24,11 @@
 //! Michael, "Hazard Pointers", TPDS 2004; Goldblatt, WG21 P1202; folly's `Hazptr.h` (its issue 1632: the thread that
 //! reclaims is not the one that unlinked).
 
+/// Refuses types without a size, whose objects share an address: a hazard of one would keep all of them.
+const fn has_address<T>() {
+    const { assert!(size_of::<T>() > 0, "objects without a size cannot be told apart by a hazard") }
+}
+
 mod domain;
 mod guard;
 mod holder;

@@ -29,23 +29,32 @@ use uncontended_atomic::{AtomicPtr, Box};
 /// fn is_shared<T: Sync>(_: T) {}
 /// is_shared(uncontended_reclaim::hazard::Shared::new(Box::new(std::cell::Cell::new(1))));
 /// ```
+///
+/// Objects without a size have no address of their own, so they do not compile:
+///
+/// ```compile_fail,E0080
+/// uncontended_reclaim::hazard::Shared::new(Box::new(()));
+/// ```
 pub struct Shared<T>(Owned<T>);
 
 impl<T> Shared<T> {
     /// A cell that owns `object`.
     pub fn new(object: Box<T>) -> Shared<T> {
+        super::has_address::<T>();
         Shared(Owned::new(object))
     }
 
     /// A cell without an object; `const`.
     #[cfg(not(unc_model))]
     pub const fn empty() -> Shared<T> {
+        super::has_address::<T>();
         Shared(Owned::empty())
     }
 
     /// A cell without an object.
     #[cfg(unc_model)]
     pub fn empty() -> Shared<T> {
+        super::has_address::<T>();
         Shared(Owned::empty())
     }
 
