@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,6 +64,10 @@ int main(int argc, char **argv) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (argc != 2 || strlen(argv[1]) >= sizeof address.sun_path) return fail("give the socket's path");
     strcpy(address.sun_path, argv[1]);
+    // When the daemon has died, others order this process's light fences by membarrier: MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED.
+    if (syscall(SYS_membarrier, 1 << 2, 0, 0) != 0) return fail("membarrier is refused");
+    struct stat space;
+    if (stat("/proc/self/ns/time", &space) == 0 && space.st_ino != 0xeffffffa) return fail("this is a time namespace");
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) return fail("no daemon");
     struct ucred who;

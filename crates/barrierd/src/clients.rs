@@ -6,19 +6,21 @@
 //! into an empty socket, and later the daemon writes nothing.
 
 use crate::refusal::Refusal;
-use std::fs::{self, File, Permissions};
-use std::io::{ErrorKind, Read as _};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, ErrorKind, Read as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, OpenOptionsExt as _};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 use uncontended_fence::stamps::layout::{MAGIC, VERSION};
 use uncontended_fence::stamps::{HELLO_WORDS, WAITS};
-use uncontended_sys::{filelock, passing};
+use uncontended_sys::{filelock, passing, rights};
 
-/// The most clients at once.
+/// The most clients.
 pub(crate) const MOST: usize = 512;
+/// The most that are accepted before the daemon does its other work.
+const AT_ONCE: usize = 16;
 
 #[derive(Debug)]
 pub(crate) struct Clients {
@@ -32,20 +34,27 @@ impl Clients {
     /// Listens at `path`, which any user may connect to.
     pub(crate) fn listen(path: &Path) -> Result<Clients, Refusal> {
         let failed = |error| Refusal::Socket(path.to_owned(), error);
+        SocketAddr::from_pathname(path).map_err(failed)?; // Too long a path leaves nothing behind.
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder).map_err(failed)?;
+            let make = || DirBuilder::new().mode(0o755).create(folder);
+            match rights::unmasked(make) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                    return Err(failed(error));
+                }
+                _ => {}
+            }
         }
         let mut lock_path = path.as_os_str().to_owned();
         lock_path.push(".lock");
-        let lock = File::options().write(true).create(true).truncate(false).open(lock_path);
-        let lock = lock.map_err(failed)?;
+        // No other user may lock it, or have this follow a link of theirs.
+        let mut options = File::options();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        let lock = options.custom_flags(libc::O_NOFOLLOW).open(lock_path).map_err(failed)?;
         if !filelock::exclusive(&lock, Duration::ZERO).map_err(failed)? {
             return Err(Refusal::AnotherDaemon(path.to_owned()));
         }
-        // What is there is of a daemon that has ended.
-        let _ = fs::remove_file(path);
-        let listener = UnixListener::bind(path).map_err(failed)?;
-        fs::set_permissions(path, Permissions::from_mode(0o666)).map_err(failed)?;
+        remove_stale(path).map_err(failed)?;
+        let listener = rights::unmasked(|| UnixListener::bind(path)).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         Ok(Clients { listener, all: Vec::new(), _lock: lock })
     }
@@ -68,7 +77,8 @@ impl Clients {
         words[..3].copy_from_slice(&[MAGIC, VERSION, cpus as u64]);
         let message: Vec<u8> = words.iter().flat_map(|word: &u64| word.to_ne_bytes()).collect();
         // One that cannot be accepted, for want of descriptors, is tried again at the next turn.
-        while let Ok((client, _)) = self.listener.accept() {
+        for _ in 0..AT_ONCE {
+            let Ok((client, _)) = self.listener.accept() else { return };
             let is_set = self.all.len() < MOST && client.set_nonblocking(true).is_ok();
             if is_set && passing::send(&client, &message, &descriptors).is_ok() {
                 self.all.push(client);
@@ -93,5 +103,53 @@ impl Clients {
             }
         });
         is_wanted
+    }
+}
+
+/// Removes the socket of a daemon that has ended.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    let there = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        there => there?,
+    };
+    let is_dead = |error: io::Error| error.kind() == ErrorKind::ConnectionRefused;
+    if there.file_type().is_socket() && UnixStream::connect(path).is_err_and(is_dead) {
+        fs::remove_file(path)
+    } else {
+        Err(ErrorKind::AlreadyExists.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+    use uncontended_testkit::Folder;
+
+    #[test]
+    fn what_is_no_dead_socket_is_left_alone() {
+        let folder = Folder::new();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "precious").unwrap();
+        assert!(matches!(Clients::listen(&at("file")), Err(Refusal::Socket(..))));
+        assert_eq!(fs::read_to_string(at("file")).unwrap(), "precious");
+
+        let theirs = UnixListener::bind(at("theirs")).unwrap();
+        assert!(matches!(Clients::listen(&at("theirs")), Err(Refusal::Socket(..))));
+        drop(theirs);
+        let ours = Clients::listen(&at("theirs")).unwrap();
+        let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(at("theirs")), mode(at("theirs.lock"))), (0o777, 0o600));
+        assert!(matches!(Clients::listen(&at("theirs")), Err(Refusal::AnotherDaemon(_))));
+        drop(ours);
+    }
+
+    #[test]
+    fn a_lock_is_not_made_through_a_link() {
+        let folder = Folder::new();
+        let at = |name: &str| folder.path().join(name);
+        std::os::unix::fs::symlink(at("target"), at("s.lock")).unwrap();
+        assert!(matches!(Clients::listen(&at("s")), Err(Refusal::Socket(..))));
+        assert!(!at("target").exists());
     }
 }

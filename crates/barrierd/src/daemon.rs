@@ -17,7 +17,7 @@ use std::time::Duration;
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_atomic::{AtomicU64, Scope, futex_wake};
 use uncontended_fence::stamps::layout::{Facts, page_words, word};
-use uncontended_fence::stamps::{Access, Words, rule};
+use uncontended_fence::stamps::{Access, Words, clock, rule};
 use uncontended_sys::clock::{monotonic_ns, tick_ns};
 use uncontended_sys::filter::allow_only;
 use uncontended_sys::rights::{User, give_up};
@@ -64,6 +64,9 @@ impl Daemon {
     /// # Errors
     /// See [`Refusal`].
     pub fn start(options: &Options) -> Result<Daemon, Refusal> {
+        if !clock::is_machines() {
+            return Err(Refusal::OtherClock);
+        }
         let possible = cpus::possible()?;
         let cpus = possible.last().map_or(1, |last| last + 1);
         // A number that no CPU has is that of a CPU which is always offline.

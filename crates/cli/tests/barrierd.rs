@@ -272,3 +272,25 @@ fn frozen_array(test: &str) -> Option<uncontended_sys::bpf::Map> {
     let map = uncontended_sys::bpf::Map::mappable(64, 2).and_then(|map| map.freeze().map(|()| map));
     map.map_err(|error| skip!(test, "no maps here: {error}")).ok()
 }
+
+/// A clock that is not the machine's would make fences complete too early.
+#[test]
+fn in_a_time_namespace_neither_daemon_nor_client_starts() {
+    const TEST: &str = "in_a_time_namespace";
+    let Some(daemon) = Daemon::start(TEST) else { return };
+    let inside = |arguments: &[&str], socket: &Path| {
+        let mut command = Command::new("unshare");
+        command.args(["--time", "--monotonic", "-1000", "--fork"]).arg(unc().get_program());
+        command.arg("barrierd").args(arguments).arg("--socket").arg(socket).output()
+    };
+    let made = Command::new("unshare").args(["--time", "--fork", "true"]).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return skip!(TEST, "unshare(1) makes no time namespace here");
+    }
+    let other = daemon.folder.path().join("other");
+    for output in [inside(&["--status"], &daemon.socket()), inside(&[], &other)] {
+        let output = output.unwrap();
+        assert_eq!(status(&output), 2);
+        assert!(stderr(&output).contains("time namespace"), "{}", stderr(&output));
+    }
+}

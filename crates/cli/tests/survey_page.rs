@@ -84,7 +84,9 @@ fn the_help_lists_the_topics_with_or_without_one() {
     for arguments in [&["survey", "--help"][..], &["survey", "locks", "--help"]] {
         let output = unc().args(arguments).output().unwrap();
         let shown = common::stdout(&output);
-        for topic in ["machine", "contention", "locks", "scale", "spawn", "jitter", "affinity"] {
+        for topic in
+            ["machine", "contention", "locks", "fences", "scale", "spawn", "jitter", "affinity"]
+        {
             assert!(shown.contains(&format!("  {topic} ")), "{topic}: {shown}");
         }
     }

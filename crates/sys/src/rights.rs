@@ -77,6 +77,17 @@ pub fn give_up(to: User) -> io::Result<()> {
     without_capabilities()
 }
 
+/// Runs `make`, whose files have the rights that it names: without the mask that this process has. Call it while the
+/// process has one thread: the mask is the process's.
+pub fn unmasked<T>(make: impl FnOnce() -> T) -> T {
+    // SAFETY: a number (L1).
+    let mask = unsafe { libc::umask(0) };
+    let made = make();
+    // SAFETY: a number (L1).
+    unsafe { libc::umask(mask) };
+    made
+}
+
 fn without_capabilities() -> io::Result<()> {
     // `_LINUX_CAPABILITY_VERSION_3`, this thread; then three sets of 64 bits.
     let header = [0x2008_0522_u32, 0];

@@ -113,7 +113,7 @@ fn explored(root: &Path) -> Result<Vec<Step>, String> {
         })
         .collect();
     // Its tests have just passed as they are.
-    let mutants = step("mutants", 20, "cargo run -q -p xtask -- mutants --held");
+    let mutants = step("mutants", 30, "cargo run -q -p xtask -- mutants --held");
     steps.push(mutants.leaves(&["target/mutants", "target/model"]));
     steps.push(step(
         "checker at depth",
@@ -147,14 +147,14 @@ fn disturbed(root: &Path) -> Result<Vec<Step>, String> {
     let faults = "-p uncontended-wait --test faults -- --nocapture --test-threads=1";
     steps.extend([
         step(
-            "a million hand-offs under faults",
+            "300,000 hand-offs under faults",
             10,
-            format!("UNC_HAND_OFFS=1000000 cargo test --release {faults}"),
+            format!("UNC_HAND_OFFS=300000 cargo test --release {faults}"),
         ),
         step(
-            "a million hand-offs under faults, asleep",
+            "300,000 hand-offs under faults, asleep",
             15,
-            format!("UNC_HAND_OFFS=1000000 {PAUSED} {faults}"),
+            format!("UNC_HAND_OFFS=300000 {PAUSED} {faults}"),
         ),
         step(
             "membarrier refused, asleep",
@@ -187,14 +187,13 @@ fn interpreted() -> Vec<Step> {
         miri("uncontended-events", "--tests", LEAKS, ""),
         // No unsafe code is there, and in what it uses, one path; all of it would take twelve minutes.
         miri("uncontended-events", "--test events", LEAKS, TREE),
+        miri("uncontended-reclaim", "--lib --test hazards --test epochs", LEAKS, ""),
+        miri("uncontended-percpu", "--lib --test api", "", ""),
     ];
     for borrows in ["", TREE] {
         steps.push(miri("uncontended-ring", "--lib --test leaks", LEAKS, borrows));
         steps.push(miri("uncontended-fence", "--lib --tests", "", borrows));
         steps.push(miri("uncontended-wait", "--lib --tests", "", borrows));
-        let what = "--lib --test hazards --test epochs";
-        steps.push(miri("uncontended-reclaim", what, LEAKS, borrows));
-        steps.push(miri("uncontended-percpu", "--lib --test api", "", borrows));
         steps.push(miri(
             "uncontended-locks",
             "--lib --test api --test abuse --test stress --test stress_readers",
@@ -212,7 +211,7 @@ fn interpreted() -> Vec<Step> {
                 r#"export RUSTFLAGS="-Zsanitizer=thread"
 {sanitized} -p uncontended-wait --test sleepers --test event_counts --test tasks &&
   {sanitized} -p uncontended-ring --test conventions --test joints --test tasks --test departures &&
-  {sanitized} -p uncontended-locks --test api --test stress --test stress_readers"#
+  {sanitized} -p uncontended-locks --test stress --test stress_readers"#
             ),
         )
         .needs(&RUST_SRC)
@@ -240,8 +239,7 @@ cargo run -q -- run --no-history --quiet --trace "$folder/run.unc" -- sort --par
 export RUSTFLAGS="--cfg unc_portable" CARGO_TARGET_DIR=target/portable
 cargo test -p uncontended-cli --test elsewhere &&
   cargo run -q -- report "$folder/run.unc" --json "$folder/laptop.json" && cmp "$folder"/*.json && rm -r "$folder""#;
-    const WAITING: &str =
-        "-p uncontended-fence -p uncontended-percpu -p uncontended-wait -p uncontended-ring";
+    const WAITING: &str = "-p uncontended-fence -p uncontended-wait -p uncontended-ring";
     const I686_TESTS: &str =
         "cargo test --target i686-unknown-linux-gnu --target-dir target/other --lib --tests";
     vec![
@@ -296,7 +294,7 @@ fn fuzzed(root: &Path) -> Result<Vec<Step>, String> {
     Ok(targets
         .map(|target| {
             let script = format!(
-                "cargo +nightly fuzz run {target} -- -max_total_time=20 -rss_limit_mb=4096"
+                "cargo +nightly fuzz run {target} -- -max_total_time=10 -rss_limit_mb=4096"
             );
             step(format!("fuzz {target}"), 10, script).needs(&CARGO_FUZZ)
         })

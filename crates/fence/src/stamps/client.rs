@@ -10,7 +10,7 @@
 
 use super::layout::{Facts, MAGIC, MOST_CPUS, STAMP_WORDS, VERSION, page_words, word};
 use super::words::{Access, Words};
-use super::{Asked, HELLO_WORDS, NoStamps, WAITS, rule, socket};
+use super::{Asked, HELLO_WORDS, NoStamps, WAITS, clock, rule, socket};
 use crate::backoff::now_ns;
 use crate::bare;
 use crate::reason::Refused;
@@ -25,6 +25,8 @@ use uncontended_sys::{bpf, memfd, passing, rights};
 
 /// How long to wait for the daemon's message.
 const HELLO_LIMIT: Duration = Duration::from_secs(2);
+/// What the kernel calls a user whom this user namespace does not know: it may be any.
+const UNMAPPED: u32 = 65534;
 /// The shortest time between two messages to the daemon. It looks after CPUs at most as often.
 const NUDGE_APART_NS: u64 = 1_000_000;
 /// The shortest and longest sleep between two looks.
@@ -113,9 +115,13 @@ impl Stamps {
     }
 
     fn open(path: &Path) -> Result<Stamps, NoStamps> {
+        if !clock::is_machines() {
+            return Err(NoStamps::OtherClock);
+        }
         let socket = UnixStream::connect(path).map_err(refused)?;
         let user = passing::user(&socket).map_err(failed)?;
-        if user != 0 && user != rights::User::current().user {
+        let is_ours = user == rights::User::current().user && user != UNMAPPED;
+        if user != 0 && !is_ours {
             return Err(NoStamps::Untrusted(user));
         }
         socket.set_read_timeout(Some(HELLO_LIMIT)).map_err(failed)?;
@@ -304,7 +310,13 @@ impl Stamps {
 /// The daemon's message: the number of CPUs, the stamps and the page.
 fn hello(socket: &UnixStream) -> Result<(usize, [OwnedFd; 2]), NoStamps> {
     let mut bytes = [0; HELLO_WORDS * 8];
-    let (length, descriptors) = passing::receive(socket, &mut bytes).map_err(refused)?;
+    let received = loop {
+        match passing::receive(socket, &mut bytes) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {} // By a signal.
+            received => break received,
+        }
+    };
+    let (length, descriptors) = received.map_err(refused)?;
     if length == 0 {
         return Err(NoStamps::Full);
     }

@@ -44,4 +44,14 @@ impl Stamps {
     pub(crate) fn wait(&self, _: Asked, _: Option<Duration>) -> Result<bool, Refused> {
         match self.none {}
     }
+
+    /// Nothing, since there are no stamps.
+    pub fn ask_turns(&self) -> u64 {
+        match self.none {}
+    }
+
+    /// Nothing, since there are no stamps.
+    pub fn wait_turns(&self, _: u64, _: Duration) -> bool {
+        match self.none {}
+    }
 }

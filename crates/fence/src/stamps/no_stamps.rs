@@ -21,6 +21,8 @@ pub enum NoStamps {
     Unfollowed(usize),
     /// The stamps' argument holds on Linux on x86-64, and this program is built for something else.
     Elsewhere,
+    /// This process reads another clock than the kernel's program: it is in a time namespace, or cannot see that it is not.
+    OtherClock,
     /// Membarrier, which takes over when the daemon dies, is refused with this error number.
     NoBarrier(i32),
     /// A system call failed with this error number.
@@ -49,6 +51,9 @@ impl fmt::Display for NoStamps {
             NoStamps::Malformed(what) => write!(f, "what the daemon sent is refused: {what}"),
             NoStamps::Unfollowed(cpu) => write!(f, "barrierd does not follow CPU {cpu}"),
             NoStamps::Elsewhere => f.write_str("stamps are for programs on Linux on x86-64"),
+            NoStamps::OtherClock => {
+                f.write_str("this process is in a time namespace, where stamps would be misread")
+            }
             NoStamps::NoBarrier(errno) => {
                 write!(
                     f,

@@ -1,6 +1,8 @@
 //! The backends of heavy fences that are timed.
 
 use super::peers::{CHECKING_IN, Peers};
+use std::time::Duration;
+use uncontended_fence::stamps::Stamps;
 use uncontended_fence::{Choice, Fences, Refused, Scope, Ticket, bare};
 use uncontended_sys::membarrier::{self, Reach};
 
@@ -34,9 +36,13 @@ pub(super) fn all(peers: Peers) -> (Vec<Way>, Vec<String>) {
         let check_ins: Result<_, Refused> = Ok(|| CHECKING_IN.ticket().wait());
         list.add("check-ins", "check-in", false, check_ins);
     }
+    list.stamps();
     list.command("membarrier global", false, Reach::Everywhere);
     (list.ways, list.refused)
 }
+
+/// Turns that take longer than this fail the row.
+const LIMIT: Duration = Duration::from_secs(2);
 
 /// A light fence without an instruction.
 const FREE: &str = "compiler fence";
@@ -82,6 +88,20 @@ impl List {
             }
         };
         self.add("membarrier, 16 tickets", FREE, true, fences.map(ask));
+    }
+
+    /// Those of a running daemon, by its clock and by its turns.
+    fn stamps(&mut self) {
+        let stamps: &'static Stamps = match Stamps::connect() {
+            Ok(stamps) => Box::leak(Box::new(stamps)), // A pair of fences has it for good.
+            Err(why) => return self.refused.push(format!("stamps: {why}")),
+        };
+        self.pair("stamps", FREE, false, Ok(Fences::by_stamps(stamps)));
+        let turns: Result<_, Refused> = Ok(move || {
+            let asked = stamps.ask_turns();
+            if stamps.wait_turns(asked, LIMIT) { Ok(()) } else { Err("the daemon is silent") }
+        });
+        self.add("stamps, by turns", FREE, false, turns);
     }
 
     fn command(&mut self, name: &'static str, interrupts: bool, reach: Reach) {
