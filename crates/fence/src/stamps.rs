@@ -27,8 +27,8 @@
 //!
 //! One of both holds in each of the three cases. A thread that moves to another CPU in between was switched out, which
 //! is a full barrier, and so is each CPU's switch to another thread: a CPU on which R no longer runs has published P.
-//! The clock of the program may run ahead by what [`SLACK_NS`](rule::SLACK_NS) allows for. Both sides read the machine's
-//! clock: a process in a time namespace of its own is refused (`clock`).
+//! The clock of the program may run ahead by what [`SLACK_NS`](rule::SLACK_NS) allows for. Both sides read the
+//! machine's clock: a process in a time namespace of its own is refused (`clock`).
 //!
 //! An idle CPU makes no exception: it is not told apart, but the daemon has the same program run there. (A flag "idle"
 //! would have to be cleared in time by a program that may be left out, and would freeze with the daemon.) Of a CPU that

@@ -25,7 +25,7 @@ use uncontended_sys::{bpf, memfd, passing, rights};
 
 /// How long to wait for the daemon's message.
 const HELLO_LIMIT: Duration = Duration::from_secs(2);
-/// What the kernel calls a user whom this user namespace does not know: it may be any.
+/// The number of every user that this user namespace does not know.
 const UNMAPPED: u32 = 65534;
 /// The shortest time between two messages to the daemon. It looks after CPUs at most as often.
 const NUDGE_APART_NS: u64 = 1_000_000;

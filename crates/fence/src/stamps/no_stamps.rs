@@ -21,7 +21,8 @@ pub enum NoStamps {
     Unfollowed(usize),
     /// The stamps' argument holds on Linux on x86-64, and this program is built for something else.
     Elsewhere,
-    /// This process reads another clock than the kernel's program: it is in a time namespace, or cannot see that it is not.
+    /// This process reads another clock than the kernel's program: it is in a time namespace, or cannot see that it is
+    /// not.
     OtherClock,
     /// Membarrier, which takes over when the daemon dies, is refused with this error number.
     NoBarrier(i32),
