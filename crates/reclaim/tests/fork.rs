@@ -123,8 +123,8 @@ fn a_child_does_not_count_what_vanished_threads_had_retired() {
     assert!(passed);
 }
 
-/// Forks while another thread is in latches, or has a batch in hand: a child never hangs, and a ticket is not over while
-/// its only thread is pinned since before.
+/// Forks while another thread is in latches, or has a batch in hand: a child never hangs, and a ticket is not over
+/// while its only thread is pinned since before.
 #[test]
 fn forks_at_any_time_leave_a_child_that_works() {
     let (collector, domain) = (Collector::with_limits(LIMITS), Domain::with_limits(LIMITS));

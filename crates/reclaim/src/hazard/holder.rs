@@ -114,8 +114,8 @@ impl Hazard {
     /// no longer leads to it.
     ///
     /// A word inside an object that was itself unlinked never changes: that it still holds the pointer then means
-    /// nothing. Check that the object is still linked, or do not walk through unlinked ones. Nor does a pointer with a tag
-    /// in it protect anything: what is retired has another address.
+    /// nothing. Check that the object is still linked, or do not walk through unlinked ones. Nor does a pointer with a
+    /// tag in it protect anything: what is retired has another address.
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
     pub fn protect_raw<T>(&mut self, word: &AtomicPtr<T>) -> *mut T {
