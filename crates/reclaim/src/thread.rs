@@ -2,9 +2,9 @@
 //!
 //! # State
 //! `FORKS`: 0 until forks are watched, which begins before the first latch or place is taken. From then on it is
-//! another number in each process that was forked. An identity has the number at which its thread was last seen to exist: a
-//! fork's child counts on, and brings the identity of the forking thread, which is its only one, up to date. All others
-//! have vanished.
+//! another number in each process that was forked. An identity has the number at which its thread was last seen to
+//! exist: a fork's child counts on, and brings the identity of the forking thread, which is its only one, up to date.
+//! All others have vanished.
 //!
 //! # Invariants
 //! I1: `ADDRESS` is null, or the identity of its own thread, which `MINE` keeps.
