@@ -23,7 +23,7 @@ use crate::away::Trying;
 use crate::section::{self, End};
 use crate::shape::Shape;
 use std::fmt;
-use uncontended_atomic::Ordering::{Relaxed, Release, SeqCst};
+use uncontended_atomic::Ordering::{Relaxed, SeqCst};
 use uncontended_atomic::{AtomicU64, fence, yield_now};
 
 /// What a claim was revoked by: a later one.
@@ -138,12 +138,12 @@ impl Claim<'_> {
             }
         };
         // SeqCst: the store of the mark before the load of the number (I1).
+        // EDGE stored (release)
         fence(SeqCst);
         if self.right.claims.load(Relaxed) != self.number {
             return Err(Revoked);
         }
-        // EDGE stored (release)
-        word.store(value, Release);
+        word.store(value, Relaxed);
         Ok(())
     }
 

@@ -429,6 +429,9 @@ fn a_thread_that_is_not_registered_uses_shards() {
     std::thread::scope(|threads| {
         threads.spawn(|| {
             unregister();
+            let own = uncontended_percpu::Slots::<AtomicU64>::new();
+            own.here().store(1, SeqCst);
+            assert!(own.iter().take(cpus).all(|cell| cell.load(SeqCst) == 0));
             list.push(Node::new(1)).unwrap();
             words.update(|_| Some(1)).unwrap();
             *values.here().unwrap() = 1;
