@@ -279,7 +279,7 @@ emulated() { cargo "$1" --target aarch64-unknown-linux-gnu "${@:2}"; }
         emulated("AArch64 under qemu", 15, &format!("test --lib{libraries}")),
         emulated(
             "AArch64 under qemu: fences and waits with real threads",
-            10,
+            20,
             "test -p uncontended-fence -p uncontended-wait --tests",
         ),
         step("AArch64 under qemu: the ground truth", 20, ".ci/aarch64")
