@@ -2,6 +2,9 @@
 
 #![cfg(not(unc_model))]
 
+mod common;
+
+use common::{Counted, counted, counter};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::scope;
@@ -9,22 +12,6 @@ use std::time::Duration;
 use uncontended_atomic::{AtomicUsize, Ordering::Relaxed};
 use uncontended_reclaim::epoch::{Collector, Guard, Shared};
 use uncontended_reclaim::{Garbage, Limits};
-
-struct Counted(u64, Arc<AtomicUsize>);
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.1.fetch_add(1, Relaxed);
-    }
-}
-
-fn counter() -> Arc<AtomicUsize> {
-    Arc::new(AtomicUsize::new(0))
-}
-
-fn counted(count: &Arc<AtomicUsize>) -> Box<Counted> {
-    Box::new(Counted(7, Arc::clone(count)))
-}
 
 #[test]
 fn nothing_is_freed_while_a_guard_exists_and_all_is_when_none_does() {

@@ -2,6 +2,9 @@
 
 #![cfg(not(unc_model))]
 
+mod common;
+
+use common::{Counted, counted, counter};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::scope;
@@ -9,23 +12,6 @@ use uncontended_atomic::{AtomicUsize, Ordering::Relaxed};
 use uncontended_reclaim::epoch::Collector;
 use uncontended_reclaim::hazard::{Changed, Domain, Hazard, Shared};
 use uncontended_reclaim::{Garbage, Limits};
-
-/// Counts its destructions.
-struct Counted(u64, Arc<AtomicUsize>);
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.1.fetch_add(1, Relaxed);
-    }
-}
-
-fn counter() -> Arc<AtomicUsize> {
-    Arc::new(AtomicUsize::new(0))
-}
-
-fn counted(count: &Arc<AtomicUsize>) -> Box<Counted> {
-    Box::new(Counted(7, Arc::clone(count)))
-}
 
 #[test]
 fn an_object_is_freed_when_no_hazard_protects_it() {
