@@ -3,7 +3,8 @@
 //! # Contract
 //! `cargo xtask ci` runs every step, `cargo xtask ci WORD` those whose name contains the word, `--list` shows them. A
 //! step that fails or outlives its limit fails the run. A step that needs something which is missing and cannot be
-//! installed is skipped with its reason. The last lines repeat what failed steps said, name every skipped test, and
+//! installed is skipped with its reason, and so is what is left when the whole run has taken [`WHOLE_MIN`] minutes
+//! (`UNC_CI_MINUTES`). The last lines repeat what failed steps said, name every skipped test, and
 //! count.
 
 mod needs;
@@ -15,12 +16,16 @@ mod summary;
 pub(crate) use steps::{exploring, test_files};
 
 use crate::skips;
+use run::Span;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use step::Step;
 use summary::{Outcome, Ran};
+
+/// How long a whole run takes at most, with the tests before it: what decides comes first, what explores comes last.
+const WHOLE_MIN: u64 = 57;
 
 /// What the command line asks for.
 #[derive(Debug, Default, PartialEq)]
@@ -61,17 +66,28 @@ pub(crate) fn main(root: &Path, arguments: &[String]) -> ExitCode {
     }
     let results = match request.tests {
         Some(tests) => {
+            let span = whole(tests.took);
             let name = steps.remove(0).name;
             let first = Ran { name, is_aside: false, outcome: elsewhere(&tests) };
-            std::iter::once(first).chain(run::all(root, steps, true)).collect()
+            std::iter::once(first).chain(run::all(root, steps, span)).collect()
         }
         None => {
             skips::forget(root);
-            run::all(root, steps, request.word.is_none())
+            let some = Span { began: Instant::now(), deadline: None };
+            let span = request.word.map_or_else(|| whole(Duration::ZERO), |_| some);
+            run::all(root, steps, span)
         }
     };
     summary::print(&results, &skips::recorded(root));
     if summary::all_passed(&results) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A run of all steps that began so long ago.
+fn whole(ago: Duration) -> Span {
+    let minutes = std::env::var("UNC_CI_MINUTES").ok().and_then(|minutes| minutes.parse().ok());
+    let now = Instant::now();
+    let began = now.checked_sub(ago).unwrap_or(now);
+    Span { began, deadline: Some(began + Duration::from_secs(60 * minutes.unwrap_or(WHOLE_MIN))) }
 }
 
 fn parse(arguments: &[String]) -> Result<Request, String> {

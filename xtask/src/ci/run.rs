@@ -3,7 +3,8 @@
 //! # Contract
 //! Steps run one after the other, in order, and what they say appears as it comes. From the first step on that is
 //! aside, those run in a second lane, at a lower priority, and what each said appears when it has ended. A whole run
-//! removes what a step leaves behind.
+//! removes what a step leaves behind, and ends by its deadline: a step that this one, and not its own limit, cuts or
+//! leaves out is skipped.
 
 use super::needs::WORDS;
 use super::step::{Need, Step};
@@ -12,7 +13,10 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Why a step did not run to its end though nothing is wrong with it.
+const OVER: &str = "the time of the whole run was over; UNC_CI_MINUTES gives it more";
 
 /// The status of a script that finds out by itself that it cannot run here, and has said why.
 const SKIPPED: i32 = 77;
@@ -20,19 +24,26 @@ const SKIPPED: i32 = 77;
 /// What a script says, as it comes.
 type Hear = fn(&[u8]);
 
-/// Runs all of them; `whole`: no step is left out, so none needs what another has built longer than they say.
-pub(crate) fn all(root: &Path, mut steps: Vec<Step>, whole: bool) -> Vec<Ran> {
-    if !whole {
+/// When a run began, and when it has to be over.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) began: Instant,
+    /// Of a whole run. In one, no step is left out, so none needs what another has built longer than they say.
+    pub(crate) deadline: Option<Instant>,
+}
+
+/// Runs all of them.
+pub(crate) fn all(root: &Path, mut steps: Vec<Step>, span: Span) -> Vec<Ran> {
+    if span.deadline.is_none() {
         steps.iter_mut().for_each(|step| step.leaves = &[]);
     }
-    let began = Instant::now();
     let first = steps.iter().position(|step| step.is_aside).unwrap_or(steps.len());
     let mut before = steps;
     let (aside, others) = before.split_off(first).into_iter().partition(|step| step.is_aside);
-    let mut results = lane(root, before, began, true);
+    let mut results = lane(root, before, span, true);
     let (others, aside) = std::thread::scope(|scope| {
-        let aside = scope.spawn(move || lane(root, aside, began, false));
-        (lane(root, others, began, true), aside.join().expect("a lane ends"))
+        let aside = scope.spawn(move || lane(root, aside, span, false));
+        (lane(root, others, span, true), aside.join().expect("a lane ends"))
     });
     results.extend(others);
     results.extend(aside);
@@ -40,11 +51,11 @@ pub(crate) fn all(root: &Path, mut steps: Vec<Step>, whole: bool) -> Vec<Ran> {
 }
 
 /// Runs these, one after the other; `is_main`: what they say appears as it comes.
-fn lane(root: &Path, steps: Vec<Step>, began: Instant, is_main: bool) -> Vec<Ran> {
+fn lane(root: &Path, steps: Vec<Step>, span: Span, is_main: bool) -> Vec<Ran> {
     let mut met = HashMap::new();
     let mut results = Vec::new();
     for Step { name, limit_min, script, need, leaves, .. } in steps {
-        let title = format!("\n== {name} [{}s] ==\n", began.elapsed().as_secs());
+        let title = format!("\n== {name} [{}s] ==\n", span.began.elapsed().as_secs());
         let (hear, script): (Hear, _) = match is_main {
             true => (say, script),
             false => (|_| {}, format!("renice -n 5 $$ >/dev/null\n{script}")),
@@ -55,7 +66,10 @@ fn lane(root: &Path, steps: Vec<Step>, began: Instant, is_main: bool) -> Vec<Ran
             Some(need) if !*met.entry(need.have).or_insert_with(|| is_met(root, need)) => {
                 Outcome::Skipped(need.otherwise)
             }
-            _ => one(root, &script, u64::from(limit_min) * 60, (hear, &mut said)),
+            _ => {
+                let limit = Duration::from_secs(u64::from(limit_min) * 60);
+                in_time(root, &script, limit, span.deadline, (hear, &mut said))
+            }
         };
         for folder in leaves {
             // It may not be there; what stays only takes room.
@@ -90,6 +104,30 @@ fn is_met(root: &Path, need: &Need) -> bool {
     })
 }
 
+/// Runs a script under its limit and before the deadline.
+fn in_time(
+    root: &Path,
+    script: &str,
+    limit: Duration,
+    deadline: Option<Instant>,
+    heard: (Hear, &mut Vec<u8>),
+) -> Outcome {
+    let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+    match left {
+        Some(left) if left < Duration::from_secs(1) => Outcome::Skipped(OVER),
+        Some(left) if left < limit => match one(root, script, left.as_secs(), heard) {
+            Outcome::Failed { why, .. } if why == late(left.as_secs()) => Outcome::Skipped(OVER),
+            other => other,
+        },
+        _ => one(root, script, limit.as_secs(), heard),
+    }
+}
+
+/// What is said of a step that was killed.
+fn late(limit_s: u64) -> String {
+    format!("not done after {limit_s} s")
+}
+
 /// Runs a script. What it says is kept, and heard as it comes.
 fn one(root: &Path, script: &str, limit_s: u64, (hear, said): (Hear, &mut Vec<u8>)) -> Outcome {
     let began = Instant::now();
@@ -97,9 +135,7 @@ fn one(root: &Path, script: &str, limit_s: u64, (hear, said): (Hear, &mut Vec<u8
     let why = match status {
         Ok(Some(0)) => return Outcome::Passed(began.elapsed()),
         Ok(Some(SKIPPED)) => return Outcome::Skipped("it says why above"),
-        Ok(Some(124 | 137)) if began.elapsed().as_secs() >= limit_s => {
-            format!("not done after {limit_s} s")
-        }
+        Ok(Some(124 | 137)) if began.elapsed().as_secs() >= limit_s => late(limit_s),
         Ok(Some(status)) => format!("status {status}"),
         Ok(None) => "ended by a signal".to_owned(),
         Err(error) => format!("cannot be run: {error}"),
@@ -154,8 +190,17 @@ mod tests {
         Need { have: "false", get: "have no-such-tool", otherwise: "it is away" };
     static PRESENT: Need = Need { have: "have bash", get: "false", otherwise: "no bash" };
 
+    fn some() -> Span {
+        Span { began: Instant::now(), deadline: None }
+    }
+
+    fn whole(seconds: u64) -> Span {
+        let began = Instant::now();
+        Span { began, deadline: Some(began + Duration::from_secs(seconds)) }
+    }
+
     fn outcome(step: Step) -> Outcome {
-        all(crate::root(), vec![step], false).remove(0).outcome
+        all(crate::root(), vec![step], some()).remove(0).outcome
     }
 
     #[test]
@@ -180,16 +225,27 @@ mod tests {
     }
 
     #[test]
+    fn what_the_deadline_cuts_or_leaves_out_is_skipped_and_what_fails_before_it_fails() {
+        let steps = ["exit 3", "sleep 60", "true"].map(|script| step(script, 1, script));
+        let ran = all(crate::root(), steps.into(), whole(3));
+        assert!(matches!(ran[0].outcome, Outcome::Failed { .. }), "{ran:?}");
+        assert!(
+            ran[1..].iter().all(|ran| matches!(ran.outcome, Outcome::Skipped(OVER))),
+            "{ran:?}"
+        );
+    }
+
+    #[test]
     fn a_whole_run_removes_what_a_step_leaves() {
         let folder = Folder::new();
         let built = folder.path().join("target/built");
-        let run = |whole| {
+        let run = |span| {
             std::fs::create_dir_all(&built).unwrap();
             let build = step("build", 1, "true").leaves(&["target/built"]);
-            all(folder.path(), vec![build], whole);
+            all(folder.path(), vec![build], span);
             built.exists()
         };
-        assert!(run(false) && !run(true));
+        assert!(run(some()) && !run(whole(60)));
     }
 
     #[test]
@@ -202,7 +258,7 @@ mod tests {
         let alone = step("alone", 1, format!("! [ -e {} ]", folder.file("aside")));
         let aside = step("aside", 1, meets("aside", "main")).aside();
         let main = step("main", 1, meets("main", "aside"));
-        let ran = all(crate::root(), vec![alone, aside, main], false);
+        let ran = all(crate::root(), vec![alone, aside, main], some());
         let names: Vec<&str> = ran.iter().map(|ran| ran.name.as_str()).collect();
         assert_eq!(names, ["alone", "main", "aside"]);
         assert!(ran.iter().all(|ran| matches!(ran.outcome, Outcome::Passed(_))), "{ran:?}");

@@ -1,12 +1,13 @@
 //! Mutants: bugs that a named test must find, each seeded into a copy of the workspace.
 //!
 //! # Contract
-//! `cargo xtask mutants [WORD] [--list] [--held]`: the mutants whose name or file contains the word (all without one).
-//! Each is applied alone, built, and every test that it names is run alone: it has to fail by a violation, which is the
-//! checker's or the test's own assertion. Not to compile, to run out of time, or to fail in another way is not to be
-//! caught. Before, the same tests have to pass on the copy as it is; `--held` leaves that out where they just did. The
-//! exit status is 1 if a mutant survives or a test fails without one. `--orderings CRATE` is another question:
-//! [`orderings`].
+//! `cargo xtask mutants [WORD] [--list] [--held] [--minutes N]`: the mutants whose name or file contains the word, or
+//! all. Each is applied alone, built, and every test that it names is run alone: it has to fail by a violation,
+//! which is the checker's or the test's own assertion. Not to compile, to run out of time, or to fail in another way is
+//! not to be caught. Before, the same tests have to pass on the copy as it is; `--held` leaves that out where they just
+//! did. `--minutes` starts no further mutant after that time, and begins at a place in the list that each commit has of
+//! its own, so that a few commits see all of them. The exit status is 1 if a mutant survives or a test fails without
+//! one. `--orderings CRATE` is another question: [`orderings`].
 //!
 //! Mutants are listed in `crates/*/tests/mutants/*.toml` ([`list`] says how), next to the tests, so that what ships
 //! names none of them. Tidy checks that every anchor stands in its file once and every test is there ([`mod@check`]).
@@ -31,10 +32,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc::sync_channel;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use trial::Outcome;
 
-const USAGE: &str = "[WORD] [--list] [--held] | --orderings CRATE";
+const USAGE: &str = "[WORD] [--list] [--held] [--minutes N] | --orderings CRATE";
 
 /// What the command line asks for.
 #[derive(Debug, Default, PartialEq)]
@@ -42,6 +43,7 @@ struct Request {
     word: Option<String>,
     list: bool,
     held: bool,
+    minutes: Option<u64>,
     /// Of this crate, instead of what is listed.
     orderings: Option<String>,
 }
@@ -52,12 +54,16 @@ pub(crate) fn main(root: &Path, arguments: &[String]) -> ExitCode {
         if let Some(folder) = request.orderings {
             return orderings::run(root, &folder);
         }
-        let mutants = chosen(list::all(root)?, request.word.as_deref())?;
+        let mut mutants = chosen(list::all(root)?, request.word.as_deref())?;
         if request.list {
             mutants.iter().for_each(|mutant| println!("{mutant}"));
             return Ok(true);
         }
-        run(root, &mutants, request.held)
+        if request.minutes.is_some() {
+            let first = first(root, mutants.len())?;
+            mutants.rotate_left(first);
+        }
+        run(root, &mutants, request.held, request.minutes)
     });
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
@@ -80,6 +86,10 @@ fn parse(arguments: &[String]) -> Result<Request, String> {
             }
             "--list" => request.list = true,
             "--held" => request.held = true,
+            "--minutes" => {
+                let minutes = arguments.next().and_then(|minutes| minutes.parse().ok());
+                request.minutes = Some(minutes.ok_or("--minutes wants a number")?);
+            }
             word if !word.starts_with('-') && request.word.is_none() => {
                 request.word = Some(word.to_owned());
             }
@@ -99,12 +109,25 @@ fn chosen(mutants: Vec<Mutant>, word: Option<&str>) -> Result<Vec<Mutant>, Strin
     Ok(some)
 }
 
-/// Whether all of them are caught, by tests that pass without them.
-fn run(root: &Path, mutants: &[Mutant], held: bool) -> Result<bool, String> {
+/// Which of them comes first, by the commit.
+fn first(root: &Path, of: usize) -> Result<usize, String> {
+    let commit = std::process::Command::new("git")
+        .args(["rev-parse", "--short=8", "HEAD"])
+        .current_dir(root)
+        .output()
+        .map_err(|error| format!("git: {error}"))?;
+    let name = String::from_utf8_lossy(&commit.stdout);
+    let number = u64::from_str_radix(name.trim(), 16).unwrap_or(0);
+    Ok(usize::try_from(number).unwrap_or(0) % of)
+}
+
+/// Whether all that were tried are caught, by tests that pass without them.
+fn run(root: &Path, mutants: &[Mutant], held: bool, minutes: Option<u64>) -> Result<bool, String> {
     let began = Instant::now();
+    let deadline = minutes.map(|minutes| began + Duration::from_secs(60 * minutes));
     let scratch = Scratch::new(root)?;
     let broken = if held { Vec::new() } else { without_mutants(&scratch, mutants)? };
-    let survivors = with_each(&scratch, mutants)?;
+    let (tried, survivors) = with_each(&scratch, mutants, deadline)?;
     if !broken.is_empty() {
         println!("\nfail without any mutant:");
         broken.iter().for_each(|line| println!("  {line}"));
@@ -113,8 +136,12 @@ fn run(root: &Path, mutants: &[Mutant], held: bool) -> Result<bool, String> {
         println!("\nnot caught:");
         survivors.iter().for_each(|line| println!("  {line}"));
     }
-    let caught = mutants.len() - survivors.len();
-    println!("\n{caught} of {} mutants caught, {} s", mutants.len(), began.elapsed().as_secs());
+    if tried < mutants.len() {
+        let left = mutants.len() - tried;
+        println!("\nSKIPPED {left} of {} mutants: --minutes were over", mutants.len());
+    }
+    let caught = tried - survivors.len();
+    println!("\n{caught} of {tried} mutants caught, {} s", began.elapsed().as_secs());
     Ok(broken.is_empty() && survivors.is_empty())
 }
 
@@ -144,8 +171,12 @@ fn without_mutants(scratch: &Scratch, mutants: &[Mutant]) -> Result<Vec<String>,
     Ok(broken.into_inner().expect("no panic"))
 }
 
-/// Runs the tests of each mutant; a line for each that is not caught.
-fn with_each(scratch: &Scratch, mutants: &[Mutant]) -> Result<Vec<String>, String> {
+/// Runs the tests of each mutant until the deadline: how many, and a line for each that is not caught.
+fn with_each(
+    scratch: &Scratch,
+    mutants: &[Mutant],
+    deadline: Option<Instant>,
+) -> Result<(usize, Vec<String>), String> {
     let (builds, jobs) = sync_channel(1);
     std::thread::scope(|threads| {
         let runner = threads.spawn(move || {
@@ -169,14 +200,20 @@ fn with_each(scratch: &Scratch, mutants: &[Mutant]) -> Result<Vec<String>, Strin
             }
             survivors
         });
+        let mut tried = 0;
         for mutant in mutants {
+            if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                break;
+            }
+            tried += 1;
             let mutated = scratch.mutate(mutant)?;
             let built = scratch.build(&mutant.slug(), mutant.caught_by.iter())?;
             drop(mutated);
             builds.send((mutant, built)).map_err(|_| "the runner is gone")?;
         }
         drop(builds);
-        runner.join().map_err(|_| "the runner panicked".to_owned())
+        let survivors = runner.join().map_err(|_| "the runner panicked".to_owned())?;
+        Ok((tried, survivors))
     })
 }
 
@@ -194,7 +231,10 @@ mod tests {
             |line: &str| parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
         let word = Some("spsc".to_owned());
         assert_eq!(parsed("spsc --held"), Ok(Request { word, held: true, ..Request::default() }));
-        assert!(parsed("a b").is_err() && parsed("--lost").is_err());
+        assert_eq!(parsed("--minutes 9").unwrap().minutes, Some(9));
+        assert!(
+            parsed("a b").is_err() && parsed("--lost").is_err() && parsed("--minutes").is_err()
+        );
         let all = || list::all(crate::root()).unwrap();
         assert!(chosen(all(), Some("no such mutant")).is_err());
         assert!(chosen(all(), Some("spsc")).unwrap().len() < all().len());
