@@ -18,7 +18,8 @@ use std::time::Duration;
 pub const MOST: usize = 8;
 
 /// Room for the header of control data and [`MOST`] descriptors.
-type Control = [u64; 2 + MOST / 2 + 1];
+type Control = [u64; WORDS];
+const WORDS: usize = 2 + MOST / 2 + 1;
 
 /// Sends `bytes` and `descriptors` as one message.
 ///
@@ -31,7 +32,7 @@ pub fn send(socket: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -
     }
     let numbers: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
     let data = size_of_val(&numbers[..]) as u32;
-    let mut control: Control = [0; _];
+    let mut control: Control = [0; WORDS];
     let mut part = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
     let mut message = message(&mut part, &mut control);
     // SAFETY: arithmetic on numbers (L1).
@@ -69,7 +70,7 @@ pub fn send(socket: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -
 /// # Errors
 /// Those of `recvmsg`; `InvalidData` for more than [`MOST`] descriptors, which are closed.
 pub fn receive(socket: &UnixStream, bytes: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
-    let mut control: Control = [0; _];
+    let mut control: Control = [0; WORDS];
     let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
     let mut message = message(&mut part, &mut control);
     // SAFETY: a message whose parts live until the call returns (L2).
