@@ -7,15 +7,17 @@ use super::needs::{
 use super::step::{Step, step};
 use std::path::Path;
 
-/// All steps, in order.
+/// All steps, in order: where time is short, the last ones are left out.
 pub(crate) fn all(root: &Path) -> Result<Vec<Step>, String> {
     let mut steps = sources();
     steps.extend(users());
-    steps.extend(other_systems());
-    steps.extend(other_processors());
     steps.extend(interpreted().into_iter().map(Step::aside));
     steps.extend(fuzzed(root)?.into_iter().map(Step::aside));
     steps.extend(explored(root)?);
+    // The observer has its assertions on there.
+    steps.push(step("older and newer systems", 30, ".ci/systems").needs(&DEBOOTSTRAP));
+    steps.extend(other_systems());
+    steps.extend(other_processors());
     steps.extend(disturbed(root)?);
     steps.extend(compared(root)?);
     Ok(steps)
@@ -91,8 +93,6 @@ cargo install -q --path crates/cli --root "$folder" --target-dir target &&
             "cargo test -p uncontended-cli --release --test real_programs --test real_databases -- --nocapture --test-threads=1",
         )
         .needs(&REAL_PROGRAMS),
-        // The observer has its assertions on there.
-        step("older and newer systems", 30, ".ci/systems").needs(&DEBOOTSTRAP),
     ]
 }
 
