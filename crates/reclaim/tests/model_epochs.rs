@@ -127,6 +127,29 @@ fn the_thread_that_collects_is_not_the_one_that_retired() {
     holds(scenario);
 }
 
+/// A round whose heavy fence is not complete at once, since another thread runs a barrier.
+#[test]
+fn a_round_ends_when_its_fence_is_complete() {
+    fn scenario() {
+        let world = World::new();
+        let (reader, writer) = (world.reader(), world.reader());
+        scope(|threads| {
+            threads.spawn(|| {
+                let reader = { reader };
+                let guard = reader.pin();
+                let found = world.word.load(Acquire);
+                uncontended_fence::heavy().unwrap();
+                // SAFETY: null, or found while pinned; the checker reports a use after the free.
+                assert!(unsafe { found.as_ref() }.is_none_or(|found| found.0.load(Relaxed) == 1));
+                drop(guard);
+            });
+            world.unlink(&writer.pin());
+            world.collector.collect().unwrap();
+        });
+    }
+    holds(scenario);
+}
+
 /// A reader that registers while another thread collects.
 #[test]
 fn a_reader_comes_and_goes() {

@@ -1,12 +1,13 @@
 //! A collector: the epoch, the readers, and the garbage of one set of structures.
 //!
 //! # Contract
-//! The thread whose retirement makes the fresh garbage reach the limits collects, unless another one does; so a
-//! destructor runs in any thread that retires or collects, or drops the collector.
+//! The thread whose retirement makes the fresh garbage reach the limits begins a round, unless another one has, and the
+//! first to find its heavy fence complete ends it: mostly the same, at once. So a destructor runs in any thread that
+//! retires or collects, or drops the collector. A retirement waits for no fence, and frees what one round found.
 //!
 //! # Invariants
 //! I1: a destructor runs while its thread is in no latch. If it panics, those that did not run are put back.
-//! I2: garbage is in one bag, or in the queue, or in the hands of one thread that borrows the collector.
+//! I2: garbage is in one bag, or in the queue, or in the hands of one thread that borrows the collector and frees it.
 
 #[cfg(not(unc_model))]
 use super::Guard;
@@ -16,7 +17,7 @@ use super::record::{Record, UNPINNED};
 use super::stalled::Stalled;
 use super::ticket::Ticket;
 use crate::garbage::{Collected, Garbage, Limits};
-use crate::latch::Latch;
+use crate::latch::{Latch, Reopened};
 use crate::registry::{Place, Registry};
 use crate::retired::Retired;
 use crate::running;
@@ -26,7 +27,7 @@ use std::time::Duration;
 use std::vec;
 use uncontended_atomic::Ordering::{Relaxed, Release};
 use uncontended_atomic::{AtomicBool, AtomicU64, CachePadded};
-use uncontended_fence::{Fences, Refused};
+use uncontended_fence::{Fences, Refused, Ticket as Fence};
 
 /// What a collector and its readers share.
 #[derive(Debug)]
@@ -34,14 +35,25 @@ pub(super) struct Inner {
     pub(super) epoch: CachePadded<AtomicU64>,
     pub(super) readers: Registry<Record>,
     pub(super) queue: Latch<Queue>,
-    /// One thread at a time collects (E1).
-    collecting: Latch<()>,
+    /// The heavy fence of the round that has begun. Its latch is taken for each step of a round (E1).
+    round: Latch<Option<Fence>>,
     /// The batches below this number are free of readers.
     pub(super) over: AtomicU64,
     pub(super) is_closed: AtomicBool,
     limits: Limits,
     /// Both sides of this collector's fences.
     pub(super) fences: Fences,
+}
+
+/// Then the next step begins a round of its own, with the same batch.
+impl Reopened for Option<Fence> {}
+
+/// How far a round has come.
+enum Step {
+    /// Its heavy fence is not complete.
+    Begun(Fence),
+    /// To its end: whether the epoch is over, and what may be freed.
+    Ended { is_over: bool, old: Vec<Retired> },
 }
 
 /// Frees what is retired into it when no thread that was pinned before is pinned still.
@@ -70,9 +82,10 @@ impl Collector {
         Collector::with_fences(limits, Fences::best())
     }
 
-    /// A collector whose readers run the light side of these fences, and whose collections run the heavy one. With
-    /// check-ins a retirement may wait until all threads have checked in, and two threads that collect at once wait for
-    /// each other: only one registered thread may retire and collect then, and `Ticket::wait_for` overruns its limit.
+    /// A collector whose readers run the light side of these fences, and whose collections run the heavy one. Where
+    /// that takes longer than a call should, with stamps and check-ins, a retirement asks for it and continues, and a
+    /// later one frees what is free by then. `collect` and `Ticket::wait_for` wait, and check in meanwhile. A thread
+    /// that does not check in keeps all garbage; [`stalled`](Collector::stalled) does not name it.
     ///
     /// ```
     /// use uncontended_fence::{Choice, Fences};
@@ -91,7 +104,7 @@ impl Collector {
             epoch: CachePadded::new(AtomicU64::new(UNPINNED + 1)),
             readers: Registry::new(),
             queue: Latch::new(Queue::default()),
-            collecting: Latch::new(()),
+            round: Latch::new(None),
             over: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
             limits,
@@ -130,9 +143,9 @@ impl Collector {
     pub fn collect(&self) -> Result<Collected, Refused> {
         #[cfg(not(unc_model))]
         if let Some(record) = super::local::registered(&self.inner) {
-            self.inner.hand_over(record);
+            self.inner.hand_over(|| record.take_bag());
         }
-        self.inner.collect_all()
+        self.inner.collect_all(wait)
     }
 
     /// Hands over what the calling thread has retired, so that any thread may collect it; collects if that reaches the
@@ -173,18 +186,19 @@ impl Inner {
     #[cfg_attr(unc_model, track_caller)]
     pub(super) fn retire(&self, record: &Record, item: Retired) {
         if record.push(item) {
-            self.look(self.queue.with(|queue| queue.add(record.take_full_bag())));
+            self.look(self.hand_over(|| record.take_full_bag()));
         }
     }
 
-    /// Collects if there is enough that is fresh.
+    /// Takes a step if one is due; it never waits for a fence.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
-    fn look(&self, fresh: Garbage) {
+    fn look(&self, is_due: bool) {
         // A destructor that retires leaves it to the next that looks.
-        if self.limits.are_reached(fresh) && !running::is_under_way(self.address()) {
+        if is_due && !running::is_under_way(self.address()) {
             // Where the fence is refused, it is tried again with the next bag.
-            if let Some(Ok((_, old))) = self.collecting.try_with(|()| self.round()) {
+            if let Some(Ok(Step::Ended { old, .. })) = self.round.try_with(|begun| self.step(begun))
+            {
                 self.free(old);
             }
         }
@@ -193,14 +207,17 @@ impl Inner {
     /// Hands over what is in a record's bag, and collects if that reaches the limits. For its owner.
     #[cfg_attr(unc_model, track_caller)]
     pub(super) fn flush(&self, record: &Record) {
-        self.look(self.hand_over(record));
+        self.look(self.hand_over(|| record.take_bag()));
     }
 
-    /// Hands over what is in a record's bag; returns how much is fresh. For its owner. In the latch, as the end of the
-    /// collector empties bags.
+    /// Hands over what is in a bag; whether a step is due. The bag is emptied in the latch, as the end of the collector
+    /// empties it.
     #[cfg_attr(unc_model, track_caller)]
-    pub(super) fn hand_over(&self, record: &Record) -> Garbage {
-        self.queue.with(|queue| queue.add(record.take_bag()))
+    pub(super) fn hand_over(&self, bag: impl FnOnce() -> Vec<Retired>) -> bool {
+        self.queue.with(|queue| {
+            queue.add(bag());
+            queue.is_due(self.limits)
+        })
     }
 
     fn address(&self) -> usize {
@@ -217,7 +234,7 @@ impl Inner {
     /// that end do this, so it runs no destructor: the next thread that begins a bag looks.
     #[cfg_attr(unc_model, track_caller)]
     pub(super) fn resign(&self, place: &Place<Record>) {
-        self.hand_over(&place.value);
+        self.hand_over(|| place.value.take_bag());
         let is_left = place.value.is_pinned();
         place.value.is_left.set(is_left);
         if !is_left {
@@ -225,46 +242,63 @@ impl Inner {
         }
     }
 
+    /// Collects, in as many rounds as it takes; fewer if `wait` returns that a fence takes too long.
     #[cfg_attr(unc_model, track_caller)]
-    pub(super) fn collect_all(&self) -> Result<Collected, Refused> {
-        let mut collected = Collected::default();
-        for _ in 0..=super::queue::AGE {
-            let (is_over, old) = self.collecting.with(|()| self.round())?;
-            collected.freed += self.free(old);
-            if !is_over || self.queue.with(|queue| queue.is_empty()) {
-                break;
+    pub(super) fn collect_all(
+        &self,
+        wait: impl Fn(Fence) -> Result<bool, Refused>,
+    ) -> Result<Collected, Refused> {
+        let (mut collected, mut rounds) = (Collected::default(), 0);
+        while rounds <= super::queue::AGE {
+            match self.round.with(|begun| self.step(begun))? {
+                // It checks in, outside the latch, so two threads that do this do not wait for each other.
+                Step::Begun(fence) if wait(fence)? => {}
+                Step::Begun(_) => break,
+                Step::Ended { is_over, old } => {
+                    rounds += 1;
+                    collected.freed += self.free(old);
+                    if !is_over || self.queue.with(|queue| queue.is_empty()) {
+                        break;
+                    }
+                }
             }
         }
         collected.waits = self.waits();
         Ok(collected)
     }
 
-    /// One epoch: whether it is over, and what may be freed in the next one. The caller alone collects (E1).
+    /// Begins a round, unless one has begun, and ends it if its fence is complete. The caller is in the latch (E1).
     #[cfg_attr(unc_model, track_caller)]
-    pub(super) fn round(&self) -> Result<(bool, Vec<Retired>), Refused> {
-        let batch = self.queue.with(Queue::take_fresh);
-        if let Err(refused) = self.fences.heavy() {
-            if let Some(batch) = batch {
-                self.queue.with(|queue| queue.put_back(batch));
-            }
-            return Err(refused);
+    fn step(&self, begun: &mut Option<Fence>) -> Result<Step, Refused> {
+        let fence = *begun.get_or_insert_with(|| {
+            self.queue.with(Queue::begin);
+            self.fences.ticket()
+        });
+        let is_complete = fence.poll();
+        if is_complete == Ok(false) {
+            return Ok(Step::Begun(fence));
         }
+        *begun = None;
+        is_complete.map(|_| self.end())
+    }
+
+    /// The end of a round: an epoch.
+    #[cfg_attr(unc_model, track_caller)]
+    fn end(&self) -> Step {
         let epoch = self.epoch.load(Relaxed);
         let is_over = self.is_over(epoch);
         if is_over {
             self.epoch.store(epoch + 1, Relaxed);
         }
         let (old, over) = self.queue.with(|queue| {
-            if let Some(batch) = batch {
-                queue.age(batch, epoch);
-            }
+            queue.age(epoch);
             queue.take_old(epoch + u64::from(is_over))
         });
-        // After a fork an earlier number may be back in hand.
+        // After a fork an earlier number may be a batch's again.
         let over = over.max(self.over.load(Relaxed));
         // EDGE ticket (release): the last uses by all readers that were pinned when the ticket was made.
         self.over.store(over, Release);
-        Ok((is_over, old))
+        Step::Ended { is_over, old }
     }
 
     /// Whether no reader is pinned to an epoch before this one; notes those that are.
@@ -286,7 +320,7 @@ impl Inner {
     fn bury(&self, place: &Place<Record>) -> bool {
         let has_vanished = place.has_vanished();
         if has_vanished {
-            // SAFETY: its owner is not in this process, and one thread at a time collects (E1).
+            // SAFETY: its owner is not in this process, and one thread at a time ends a round (E1).
             unsafe { place.value.bury() };
             self.readers.give_back(place);
         }
@@ -343,6 +377,12 @@ impl Drop for Rest<'_> {
             self.inner.queue.with(|queue| queue.add(items));
         }
     }
+}
+
+/// Waits until a fence is complete.
+#[cfg_attr(unc_model, track_caller)]
+pub(super) fn wait(fence: Fence) -> Result<bool, Refused> {
+    fence.wait().map(|()| true)
 }
 
 impl Drop for Collector {

@@ -7,13 +7,15 @@
 //!
 //! # State
 //! `epoch`: from 1 on. A record for each reader: 0, or the epoch to which it is pinned. Garbage lies in the bag of the
-//! reader that retired it, then among what is fresh, then in a batch with the epoch in which it was collected.
+//! reader that retired it, then among what is fresh, then in a batch, which gets the epoch in which its round ends.
 //!
 //! # Invariants
-//! E1: one thread at a time collects. It takes what is fresh, passes a heavy fence, gives what it took the number of
-//!     the current epoch, and then advances the epoch by one, unless a reader is pinned to an earlier one.
-//! E2: so a pinned reader is never more than one epoch behind: a collector whose heavy fence comes after the reader's
-//!     light one finds it pinned, and one whose fence comes before it had advanced before the reader looked again.
+//! E1: there is one round at a time, and one thread at a time takes a step of it. The first step takes what is fresh
+//!     and asks for a heavy fence. When that is complete, the last one gives what was taken the number of the current
+//!     epoch, and then advances the epoch by one, unless a reader is pinned to an earlier one.
+//! E2: so a pinned reader is never more than one epoch behind: a round whose heavy fence comes after the reader's light
+//!     one finds it pinned, and of one whose fence comes before, all earlier rounds had advanced before the reader
+//!     looked again.
 //! E3: a batch of epoch `e` is freed in epoch `e + 2`. A reader that may use an object of it passed its light fence
 //!     before the heavy one of the batch, or it would have found the object unlinked; so it is pinned to `e` or
 //!     earlier, and the epoch goes no further than `e + 1` while it is.

@@ -4,7 +4,7 @@
 //! I1: the place is this participant's until it is dropped, and stays in the thread that made it.
 
 use super::Guard;
-use super::collector::Inner;
+use super::collector::{Inner, wait};
 use super::record::Record;
 use crate::garbage::Collected;
 use crate::registry::Place;
@@ -64,8 +64,8 @@ impl<'c> Participant<'c> {
     /// As there.
     #[cfg_attr(unc_model, track_caller)]
     pub fn collect(&self) -> Result<Collected, Refused> {
-        self.inner.hand_over(&self.place.value);
-        self.inner.collect_all()
+        self.inner.hand_over(|| self.place.value.take_bag());
+        self.inner.collect_all(wait)
     }
 }
 

@@ -1,6 +1,6 @@
-//! What waits in a collector: fresh garbage, and batches that age.
+//! What waits in a collector: fresh garbage, the batch of the round that has begun, and batches that age.
 
-use crate::garbage::Garbage;
+use crate::garbage::{Garbage, Limits};
 use crate::latch::Reopened;
 use crate::retired::Retired;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use std::mem;
 pub(super) const AGE: u64 = 2;
 
 /// Garbage that was collected in one epoch.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Batch {
     number: u64,
     epoch: u64,
@@ -26,9 +26,8 @@ pub(super) struct Queue {
     number: u64,
     /// Batches below this number have tickets: they are needed even if they are empty.
     tickets_below: u64,
-    /// The number of the batch that a collector has taken and not given an epoch yet, or has lost: the collector
-    /// vanished in a fork. Then the next batch takes its number, so that its tickets wait.
-    in_hand: Option<u64>,
+    /// The batch of the round that has begun, or whose heavy fence was refused or lost in a fork.
+    begun: Option<Batch>,
     aging: VecDeque<Batch>,
 }
 
@@ -36,20 +35,24 @@ impl Reopened for Queue {
     /// All earlier tickets wait for the first new batch, and new ones for a later one.
     fn reopened(half_changed: &Queue) -> Queue {
         let number = half_changed.number.max(half_changed.tickets_below) + 1;
-        Queue { number, in_hand: Some(0), ..Queue::default() }
+        Queue { number, begun: Some(Batch::default()), ..Queue::default() }
     }
 }
 
 impl Queue {
-    /// Adds what was retired; returns how much is fresh.
-    pub(super) fn add(&mut self, items: Vec<Retired>) -> Garbage {
+    /// Adds what was retired.
+    pub(super) fn add(&mut self, items: Vec<Retired>) {
         items.iter().for_each(|item| self.weight.add(item.bytes()));
         if self.fresh.is_empty() {
             self.fresh = items;
         } else {
             self.fresh.extend(items);
         }
-        self.weight
+    }
+
+    /// Whether there is something to do for a thread that retires: a round to begin, or one to end.
+    pub(super) fn is_due(&self, limits: Limits) -> bool {
+        self.begun.is_some() || limits.are_reached(self.weight)
     }
 
     /// The number of the batch that will have what is fresh.
@@ -58,27 +61,21 @@ impl Queue {
         self.number
     }
 
-    /// Takes what is fresh, as a batch without an epoch.
-    pub(super) fn take_fresh(&mut self) -> Option<Batch> {
-        let is_wanted = self.has_ticket() || self.in_hand.is_some() || !self.fresh.is_empty();
-        is_wanted.then(|| {
-            let number = self.in_hand.unwrap_or(self.number);
-            self.in_hand = Some(number);
-            self.number = self.number.max(number + 1);
-            let (items, weight) = (mem::take(&mut self.fresh), mem::take(&mut self.weight));
-            Batch { number, epoch: 0, items, weight }
-        })
+    /// Begins a round: what is fresh is its batch, with that of an earlier round that had no end.
+    pub(super) fn begin(&mut self) {
+        if self.begun.is_none() && (self.has_ticket() || !self.fresh.is_empty()) {
+            self.begun = Some(Batch { number: self.number, ..Batch::default() });
+            self.number += 1;
+        }
+        if let Some(batch) = &mut self.begun {
+            batch.items.append(&mut self.fresh);
+            batch.weight += mem::take(&mut self.weight);
+        }
     }
 
-    /// Takes a batch back that could not be given an epoch: the next one takes its objects, and its number.
-    pub(super) fn put_back(&mut self, batch: Batch) {
-        self.add(batch.items);
-    }
-
-    /// Adds a batch of `epoch`.
-    pub(super) fn age(&mut self, batch: Batch, epoch: u64) {
-        self.in_hand = None;
-        self.aging.push_back(Batch { epoch, ..batch });
+    /// Gives the batch of the round its epoch.
+    pub(super) fn age(&mut self, epoch: u64) {
+        self.aging.extend(self.begun.take().map(|batch| Batch { epoch, ..batch }));
     }
 
     /// Takes the batches that are old enough in `epoch`; and the number of the first one whose time has not come.
@@ -93,19 +90,20 @@ impl Queue {
 
     /// Takes all, whatever its age.
     pub(super) fn take_all(&mut self) -> Vec<Retired> {
-        let Queue { fresh, aging, .. } = mem::take(self);
-        aging.into_iter().flat_map(|batch| batch.items).chain(fresh).collect()
+        let Queue { fresh, begun, aging, .. } = mem::take(self);
+        aging.into_iter().chain(begun).flat_map(|batch| batch.items).chain(fresh).collect()
     }
 
     pub(super) fn waits(&self) -> Garbage {
         let mut waits = self.weight;
-        self.aging.iter().for_each(|batch| waits += batch.weight);
+        self.aging.iter().chain(&self.begun).for_each(|batch| waits += batch.weight);
         waits
     }
 
     /// Whether a collection would have something to do.
     pub(super) fn is_empty(&self) -> bool {
-        self.fresh.is_empty() && self.aging.is_empty() && !self.has_ticket()
+        let is_aged = self.aging.is_empty() && self.begun.is_none();
+        self.fresh.is_empty() && is_aged && !self.has_ticket()
     }
 
     fn has_ticket(&self) -> bool {

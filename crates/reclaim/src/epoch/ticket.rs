@@ -5,7 +5,7 @@
 //! batches below this number are free of readers.
 //!
 //! # Edges
-//! ticket: `round` -> `poll`. The last uses by all readers that were pinned when the ticket was made.
+//! ticket: the end of a round -> `is_over`. The last uses by all readers that were pinned when the ticket was made.
 //!
 //! # Evidence
 //! tests/model_epochs.rs, tests/mutants/epochs.toml; tests/epochs.rs.
@@ -51,25 +51,26 @@ impl<'c> Ticket<'c> {
         self.inner.over.load(Acquire) > self.number
     }
 
-    /// Collects until the grace period is over, or this much time has passed; whether it is over. It never is while the
-    /// calling thread is pinned. Between collections it sleeps, each time a tenth longer, up to 10 ms.
+    /// Collects until the grace period is over, or this much time has passed, to which only destructors add; whether
+    /// it is over. It never is while the calling thread is pinned. Between collections it sleeps, each time a tenth
+    /// longer, up to 10 ms.
     ///
     /// # Errors
     /// The heavy fence is refused.
     pub fn wait_for(&self, limit: Duration) -> Result<bool, Refused> {
         let (begun, mut sleep) = (Instant::now(), FIRST_SLEEP);
-        loop {
-            self.inner.collect_all()?;
-            if self.is_over() {
-                return Ok(true);
+        let left = || limit.saturating_sub(begun.elapsed());
+        while !self.is_over() {
+            self.inner.collect_all(|fence| fence.wait_for(left()))?;
+            if left().is_zero() {
+                return Ok(self.is_over());
             }
-            let left = limit.saturating_sub(begun.elapsed());
-            if left.is_zero() {
-                return Ok(false);
+            if !self.is_over() {
+                std::thread::sleep(sleep.min(left()));
+                sleep = (sleep + sleep / 10).min(LONGEST_SLEEP);
             }
-            std::thread::sleep(sleep.min(left));
-            sleep = (sleep + sleep / 10).min(LONGEST_SLEEP);
         }
+        Ok(true)
     }
 }
 
