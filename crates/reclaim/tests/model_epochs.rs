@@ -242,3 +242,58 @@ fn what_is_in_an_object_is_seen_by_a_reader() {
     }
     holds(scenario);
 }
+
+/// Two threads exchange the object that they have read: one at a time succeeds, and its object is seen whole.
+#[test]
+fn what_is_in_an_object_is_seen_after_an_exchange() {
+    fn exchange(cell: &Shared<Object>, guard: &Guard<'_>, value: u32) {
+        let current = cell.load(guard).expect("it is never empty");
+        assert_ne!(current.0.load(Relaxed), 0);
+        let next = Object::boxed(0);
+        next.0.store(value, Relaxed);
+        if let Err(own) = cell.compare_exchange(Some(current), Some(next), guard) {
+            assert_eq!(own.map(|own| own.0.load(Relaxed)), Some(value));
+        }
+    }
+    fn scenario() {
+        let collector = Collector::new();
+        let cell = Shared::new(Object::boxed(1), &collector);
+        let of = |collector| Sent(ManuallyDrop::new(Collector::participant(collector)));
+        let (one, other) = (of(&collector), of(&collector));
+        scope(|threads| {
+            threads.spawn(|| exchange(&cell, &{ one }.pin(), 2));
+            exchange(&cell, &other.pin(), 3);
+        });
+        assert!((1..=2).contains(&collector.garbage().objects), "{}", collector.garbage());
+    }
+    holds(scenario);
+}
+
+/// An object whose destructor looks at what is in it.
+struct Looks(Box<Object>);
+
+impl Drop for Looks {
+    fn drop(&mut self) {
+        assert_eq!(self.0.0.load(Relaxed), 2);
+    }
+}
+
+#[test]
+fn a_destructor_sees_what_is_in_its_object() {
+    fn scenario() {
+        let collector = Collector::new();
+        let cell = Shared::empty(&collector);
+        let of = |collector| Sent(ManuallyDrop::new(Collector::participant(collector)));
+        let (one, other) = (of(&collector), of(&collector));
+        scope(|threads| {
+            threads.spawn(|| {
+                let object = Looks(Object::boxed(0));
+                object.0.0.store(2, Relaxed);
+                cell.replace(Some(Box::new(object)), &{ one }.pin());
+            });
+            cell.replace(None, &other.pin());
+            collector.collect().unwrap();
+        });
+    }
+    holds(scenario);
+}

@@ -13,7 +13,7 @@ use crate::owned::{Owned, into_raw};
 use std::fmt;
 use std::sync::Arc;
 use uncontended_atomic::Box;
-use uncontended_atomic::Ordering::{AcqRel, Acquire};
+use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// Owns an object, or none. Threads that are pinned read it, and replace it as a whole; the old object is freed when no
 /// thread is pinned any more that was pinned before.
@@ -125,9 +125,8 @@ impl<T: Send + Sync + 'static> Shared<T> {
         let current =
             current.map_or(std::ptr::null_mut(), |object| (&raw const *object).cast_mut());
         let new = into_raw(new);
-        // EDGE linked (release): what is in the new object.
-        // EDGE linked (acquire): what is in the old one.
-        match self.owned.at.compare_exchange(current, new, AcqRel, Acquire) {
+        // EDGE linked (release): what is in the new object. What is in the old one was seen with `current`.
+        match self.owned.at.compare_exchange(current, new, Release, Relaxed) {
             Ok(old) => {
                 // SAFETY: it was this cell's, and has left it (I1).
                 unsafe { retire(old, 0, guard) };

@@ -114,14 +114,57 @@ impl Hazard {
     /// no longer leads to it.
     ///
     /// A word inside an object that was itself unlinked never changes: that it still holds the pointer then means
-    /// nothing. Check that the object is still linked, or do not walk through unlinked ones. Nor does a pointer with a
-    /// tag in it protect anything: what is retired has another address.
+    /// nothing. Check that the object is still linked, or do not walk through unlinked ones.
+    ///
+    /// Tags stay in the pointer, and then it protects nothing, as what is retired has another address: use
+    /// [`protect_tagged`](Hazard::protect_tagged).
+    ///
+    /// # Panics
+    /// In debug builds, if the pointer has a tag: it is not aligned.
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
     pub fn protect_raw<T>(&mut self, word: &AtomicPtr<T>) -> *mut T {
+        let found = self.protect_tagged(word, |found| found);
+        debug_assert!(
+            found.is_aligned(),
+            "{found:?} has a tag, so it protects nothing; use protect_tagged"
+        );
+        found
+    }
+
+    /// The same for a word whose pointers have tags: protects the object at `address` of what the word holds, and
+    /// returns what it holds, with its tag.
+    ///
+    /// ```
+    /// use std::sync::atomic::Ordering::Relaxed;
+    /// use uncontended_reclaim::AtomicPtr;
+    /// use uncontended_reclaim::hazard::{Domain, Hazard};
+    ///
+    /// const CLOSED: usize = 1; // The lowest bit, which the address of an i32 does not have.
+    /// let address = |tagged: *mut i32| tagged.map_addr(|tagged| tagged & !CLOSED);
+    /// let (domain, object) = (Domain::new(), Box::into_raw(Box::new(7)));
+    /// let word = AtomicPtr::new(object.map_addr(|object| object | CLOSED));
+    ///
+    /// let mut hazard = Hazard::new();
+    /// let found = hazard.protect_tagged(&word, address);
+    /// word.store(std::ptr::null_mut(), Relaxed);
+    /// // SAFETY: from a box, unlinked, and retired once.
+    /// unsafe { domain.retire_raw(object, 0) };
+    /// assert_eq!(domain.collect()?.waits.objects, 1);
+    /// // SAFETY: protected.
+    /// assert_eq!((found.addr() & CLOSED, unsafe { *address(found) }), (CLOSED, 7));
+    /// # Ok::<(), uncontended_reclaim::Refused>(())
+    /// ```
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn protect_tagged<T>(
+        &mut self,
+        word: &AtomicPtr<T>,
+        address: impl Fn(*mut T) -> *mut T,
+    ) -> *mut T {
         let mut seen = word.load(Relaxed);
         loop {
-            let now = self.attempt(word, seen);
+            let now = self.attempt(word, address(seen));
             if now == seen {
                 return now;
             }
@@ -129,12 +172,12 @@ impl Hazard {
         }
     }
 
-    /// Publishes `seen`, and returns what the word holds then.
+    /// Publishes the address of an object, and returns what the word holds then.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
-    fn attempt<T>(&mut self, word: &AtomicPtr<T>, seen: *mut T) -> *mut T {
+    fn attempt<T>(&mut self, word: &AtomicPtr<T>, object: *mut T) -> *mut T {
         // EDGE cleared (release): the last use of what was protected before.
-        self.place.value.store(seen.cast(), Release);
+        self.place.value.store(object.cast(), Release);
         uncontended_fence::light();
         // EDGE object (acquire): what is in the object.
         word.load(Acquire)

@@ -6,7 +6,7 @@
 use super::{Domain, Guard};
 use crate::owned::{Owned, into_raw};
 use std::fmt;
-use uncontended_atomic::Ordering::{AcqRel, Acquire};
+use uncontended_atomic::Ordering::{AcqRel, Relaxed, Release};
 use uncontended_atomic::{AtomicPtr, Box};
 
 /// Owns an object, or none. Threads read it through a [`Hazard`](super::Hazard) or a [`Guard`], and replace it as a
@@ -112,9 +112,8 @@ impl<T: Send + Sync + 'static> Shared<T> {
         let current =
             current.map_or(std::ptr::null_mut(), |object| (&raw const *object).cast_mut());
         let new = into_raw(new);
-        // EDGE object (release): what is in the new object.
-        // EDGE object (acquire): what is in the old one.
-        match self.0.at.compare_exchange(current, new, AcqRel, Acquire) {
+        // EDGE object (release): what is in the new object. What is in the old one was seen with `current`.
+        match self.0.at.compare_exchange(current, new, Release, Relaxed) {
             Ok(old) => {
                 // SAFETY: it was this cell's, and has left it (I1).
                 unsafe { retire(old, 0, garbage) };
