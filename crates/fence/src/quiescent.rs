@@ -36,9 +36,9 @@ mod here;
 use here::this_thread;
 use std::fmt;
 use std::marker::PhantomData;
-use std::process;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use uncontended_atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Box, CachePadded, fence};
+use uncontended_sys::fork::generation;
 
 /// In place of a number, and greater than all: the thread runs no light fence.
 const OFFLINE: u64 = u64::MAX;
@@ -69,8 +69,8 @@ pub struct Quiescent {
 struct Record {
     seen: CachePadded<AtomicU64>,
     owner: AtomicUsize,
-    /// The owner's process.
-    pid: AtomicU32,
+    /// The owner's process, by its generation.
+    process: AtomicU32,
     /// Never changes once the record is in the list.
     next: *mut Record,
 }
@@ -120,10 +120,10 @@ impl Quiescent {
     /// Removes what a child of `fork` has of its parent's other threads, which do not exist in it and would never check
     /// in. The calling thread stays registered, if it was. In any other process this does nothing.
     pub fn after_fork_in_child(&self) {
-        let pid = process::id();
-        for record in self.records().filter(|record| record.pid.load(Relaxed) != pid) {
+        let process = generation();
+        for record in self.records().filter(|record| record.process.load(Relaxed) != process) {
             if record.owner.load(Relaxed) == this_thread() {
-                record.pid.store(pid, Relaxed);
+                record.process.store(process, Relaxed);
             } else {
                 record.leave();
                 record.release();
@@ -183,7 +183,7 @@ impl Quiescent {
         let added = Box::into_raw(Box::new(Record {
             seen: CachePadded::new(AtomicU64::new(OFFLINE)),
             owner: AtomicUsize::new(this_thread()),
-            pid: AtomicU32::new(process::id()),
+            process: AtomicU32::new(generation()),
             next,
         }));
         // EDGE record (release)
@@ -204,7 +204,7 @@ impl Record {
         // EDGE owner (acquire)
         let is_taken = self.owner.compare_exchange(FREE, this_thread(), Acquire, Relaxed).is_ok();
         if is_taken {
-            self.pid.store(process::id(), Relaxed);
+            self.process.store(generation(), Relaxed);
         }
         is_taken
     }

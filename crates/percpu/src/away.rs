@@ -7,8 +7,8 @@
 //! CPU will change it, and the cell is the caller's until it stores another value.
 //!
 //! # State
-//! The process of the thread that is trying, per structure, or 0: a child of a fork is not kept out by its parent's
-//! threads.
+//! The process of the thread that is trying, by its generation, per structure, or 0: a child of a fork is not kept out
+//! by its parent's threads.
 //! # Edges
 //! trying: the guard's drop -> `try_begin`, `is_held`. Carries that the last try has ended, and what it did.
 //!
@@ -21,6 +21,7 @@ use crate::section;
 use std::fmt;
 use uncontended_atomic::AtomicU32;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_sys::fork::generation;
 
 /// Why a cell was not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +51,7 @@ impl fmt::Display for NotTaken {
 
 impl std::error::Error for NotTaken {}
 
-/// The process whose thread is trying to take a cell, or 0.
+/// The generation of the process whose thread is trying to take a cell, or 0.
 #[derive(Debug, Default)]
 pub(crate) struct Trying(AtomicU32);
 
@@ -91,12 +92,12 @@ impl Trying {
     /// Whether a thread of this process tries.
     pub(crate) fn is_held(&self) -> bool {
         // EDGE trying (acquire)
-        self.0.load(Acquire) == std::process::id()
+        self.0.load(Acquire) == generation()
     }
 
     /// None while another thread of this process tries.
     pub(crate) fn try_begin(&self) -> Option<Try<'_>> {
-        let (holder, own) = (self.0.load(Relaxed), std::process::id());
+        let (holder, own) = (self.0.load(Relaxed), generation());
         // EDGE trying (acquire)
         let begins =
             holder != own && self.0.compare_exchange(holder, own, Acquire, Relaxed).is_ok();

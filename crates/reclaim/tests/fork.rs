@@ -9,6 +9,7 @@ use uncontended_atomic::{AtomicBool, Ordering::Relaxed};
 use uncontended_reclaim::epoch::{self, Collector};
 use uncontended_reclaim::hazard::{self, Domain};
 use uncontended_reclaim::{Life, Limits};
+use uncontended_testkit::skip;
 
 /// Runs `check` in a child, while another thread reads; whether it returned true.
 fn in_child(read: impl FnOnce(&dyn Fn()) + Send, check: impl FnOnce() -> bool) -> bool {
@@ -29,21 +30,30 @@ fn in_child(read: impl FnOnce(&dyn Fn()) + Send, check: impl FnOnce() -> bool) -
 
 /// Runs `check` in a child; whether it returned true, within ten seconds.
 fn forked(check: impl FnOnce() -> bool) -> bool {
+    status_of_child(|| i32::from(!check())) == Some(0)
+}
+
+/// The exit status of a child that runs `body`; none if it panics, or hangs for ten seconds.
+fn status_of_child(body: impl FnOnce() -> i32) -> Option<i32> {
     // SAFETY: the child only runs `check`, and leaves by `_exit`; glibc's allocator works in a child.
     let child = unsafe { libc::fork() };
     if child == 0 {
         // SAFETY: it ends the child later, if it hangs (L1).
         unsafe { libc::alarm(10) };
-        let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check));
+        let status = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));
         // SAFETY: it ends the child at once (L1).
-        unsafe { libc::_exit(i32::from(!passed.unwrap_or(false))) };
+        unsafe { libc::_exit(status.unwrap_or(PANICKED)) };
     }
     assert!(child > 0, "{}", std::io::Error::last_os_error());
     let mut status = 0;
     // SAFETY: waits for the child above, and writes its status (L2).
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-    libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+    (libc::WIFEXITED(status) && libc::WEXITSTATUS(status) != PANICKED)
+        .then(|| libc::WEXITSTATUS(status))
 }
+
+const PANICKED: i32 = 101;
+const REFUSED: i32 = 77;
 
 const LIMITS: Limits = Limits { objects: 1, bytes: usize::MAX };
 
@@ -121,6 +131,46 @@ fn a_child_does_not_count_what_vanished_threads_had_retired() {
         || collector.collect().unwrap().waits.objects == 0,
     );
     assert!(passed);
+}
+
+/// Process 1 of a namespace is forked from process 1 of another one, whose other thread is pinned.
+#[test]
+fn a_child_with_its_parents_process_number_is_another_process() {
+    let is_unshared = |what| {
+        // SAFETY: the call receives a number (L1).
+        unsafe { libc::unshare(what) == 0 }
+    };
+    let collector = Collector::with_limits(LIMITS);
+    let first = || {
+        let check = || {
+            assert_eq!(std::process::id(), 1);
+            collector.pin().retire(Box::new(1));
+            let collected = collector.collect().unwrap();
+            collected.freed.objects == 1 && collector.stalled().is_empty()
+        };
+        assert_eq!(std::process::id(), 1);
+        let (pinned, is_pinned) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+        scope(|threads| {
+            threads.spawn(|| {
+                let _guard = collector.pin();
+                pinned.wait();
+                is_pinned.wait();
+            });
+            pinned.wait();
+            let status =
+                if is_unshared(libc::CLONE_NEWPID) { i32::from(!forked(check)) } else { REFUSED };
+            is_pinned.wait();
+            status
+        })
+    };
+    let status = status_of_child(|| match is_unshared(libc::CLONE_NEWUSER | libc::CLONE_NEWPID) {
+        true => status_of_child(first).unwrap_or(PANICKED),
+        false => REFUSED,
+    });
+    if status == Some(REFUSED) {
+        return skip!("process 1 of a namespace", "namespaces are refused");
+    }
+    assert_eq!(status, Some(0));
 }
 
 /// Forks while another thread is in latches, or has a batch in hand: a child never hangs, and a ticket is not over
