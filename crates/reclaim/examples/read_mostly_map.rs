@@ -5,28 +5,29 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use uncontended_reclaim::Limits;
 use uncontended_reclaim::epoch::{Collector, Shared};
 
 /// Names and numbers.
-struct Directory {
-    entries: Shared<BTreeMap<String, u64>>,
-    collector: Collector,
+pub(crate) struct Directory {
+    pub(crate) entries: Shared<BTreeMap<String, u64>>,
+    pub(crate) collector: Collector,
     writing: Mutex<()>,
 }
 
 impl Directory {
-    fn new() -> Directory {
-        let collector = Collector::new();
+    pub(crate) fn new(limits: Limits) -> Directory {
+        let collector = Collector::with_limits(limits);
         let entries = Shared::new(Box::new(BTreeMap::new()), &collector);
         Directory { entries, collector, writing: Mutex::new(()) }
     }
 
-    fn find(&self, name: &str) -> Option<u64> {
+    pub(crate) fn find(&self, name: &str) -> Option<u64> {
         let guard = self.collector.pin();
         self.entries.load(&guard)?.get(name).copied()
     }
 
-    fn insert(&self, name: &str, number: u64) {
+    pub(crate) fn insert(&self, name: &str, number: u64) {
         let _alone = self.writing.lock().expect("no writer panics");
         let guard = self.collector.pin();
         let mut entries = self.entries.load(&guard).cloned().unwrap_or_default();
@@ -37,7 +38,7 @@ impl Directory {
 }
 
 fn main() {
-    let directory = Directory::new();
+    let directory = Directory::new(Limits::DEFAULT);
     std::thread::scope(|threads| {
         for _ in 0..2 {
             threads.spawn(|| {

@@ -6,20 +6,20 @@
 
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use uncontended_reclaim::AtomicPtr;
 use uncontended_reclaim::hazard::{Domain, Hazard};
+use uncontended_reclaim::{AtomicPtr, Limits};
 
 /// Last in, first out, for any number of threads.
-struct Stack<T> {
-    head: AtomicPtr<Node<T>>,
-    garbage: Domain,
+pub(crate) struct Stack<T> {
+    pub(crate) head: AtomicPtr<Node<T>>,
+    pub(crate) garbage: Domain,
 }
 
-struct Node<T> {
+pub(crate) struct Node<T> {
     /// Taken by the thread that pops it.
     value: std::cell::UnsafeCell<Option<T>>,
     /// Does not change once the node is on the stack.
-    next: *mut Node<T>,
+    pub(crate) next: *mut Node<T>,
 }
 
 // SAFETY: a value passes from the pushing thread to the popping one; nothing else of a node changes.
@@ -28,11 +28,11 @@ unsafe impl<T: Send> Send for Node<T> {}
 unsafe impl<T: Send> Sync for Stack<T> {}
 
 impl<T: Send + 'static> Stack<T> {
-    fn new() -> Stack<T> {
-        Stack { head: AtomicPtr::new(null_mut()), garbage: Domain::new() }
+    pub(crate) fn new(limits: Limits) -> Stack<T> {
+        Stack { head: AtomicPtr::new(null_mut()), garbage: Domain::with_limits(limits) }
     }
 
-    fn push(&self, value: T) {
+    pub(crate) fn push(&self, value: T) {
         let value = std::cell::UnsafeCell::new(Some(value));
         let node = Box::into_raw(Box::new(Node { value, next: null_mut() }));
         let mut head = self.head.load(Relaxed);
@@ -46,7 +46,7 @@ impl<T: Send + 'static> Stack<T> {
         }
     }
 
-    fn pop(&self, hazard: &mut Hazard) -> Option<T> {
+    pub(crate) fn pop(&self, hazard: &mut Hazard) -> Option<T> {
         loop {
             let head = hazard.protect_raw(&self.head);
             // SAFETY: null, or on the stack when the hazard protected it, so not freed until the hazard moves on.
@@ -75,7 +75,7 @@ impl<T> Drop for Stack<T> {
 
 fn main() {
     const EACH: u64 = 100_000;
-    let stack = Stack::new();
+    let stack = Stack::new(Limits::DEFAULT);
     let sum: u64 = std::thread::scope(|threads| {
         let workers: Vec<_> = (0..4)
             .map(|_| {

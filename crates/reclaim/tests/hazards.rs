@@ -190,6 +190,33 @@ fn destructors_that_retire_more_do_not_nest() {
     assert_eq!(FREED.load(Relaxed), length);
 }
 
+/// Domains and collectors in objects of other ones, which end while those free.
+#[test]
+fn domains_and_collectors_may_be_nested() {
+    struct Nested(Domain, Collector, Arc<AtomicUsize>);
+    impl Drop for Nested {
+        fn drop(&mut self) {
+            self.0.retire(counted(&self.2));
+            self.1.pin().retire(counted(&self.2));
+        }
+    }
+    let (domain, collector, dropped) = (Domain::new(), Collector::new(), counter());
+    let nested = || {
+        let limits = Limits { objects: 1, bytes: usize::MAX };
+        let inner = (Domain::with_limits(limits), Collector::with_limits(limits));
+        Box::new(Nested(inner.0, inner.1, Arc::clone(&dropped)))
+    };
+    let (guard, other) = (collector.pin(), Collector::global().pin());
+    domain.retire(nested());
+    guard.retire(nested());
+    drop(other);
+    domain.collect().unwrap();
+    assert_eq!(dropped.load(Relaxed), 2);
+    drop(guard);
+    collector.collect().unwrap();
+    assert_eq!(dropped.load(Relaxed), 4);
+}
+
 #[test]
 fn cells_can_be_changed_and_emptied_alone() {
     let mut cell = Shared::empty();
