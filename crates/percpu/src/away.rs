@@ -26,7 +26,9 @@ use uncontended_sys::fork::generation;
 /// Why a cell was not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NotTaken {
-    /// A thread uses it, or another takes a cell of this structure: try again.
+    /// Another thread was faster, by a few instructions: try again at once.
+    Raced,
+    /// Another thread has it: until it drops its guard, or for good if it leaked that, or vanished in a fork.
     InUse,
     /// The kernel refuses to restart sections, which it did not when the process began: the error number.
     Refused(i32),
@@ -37,7 +39,8 @@ pub enum NotTaken {
 impl fmt::Display for NotTaken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NotTaken::InUse => f.write_str("another thread uses the cell; try again"),
+            NotTaken::Raced => f.write_str("another thread was faster; try again"),
+            NotTaken::InUse => f.write_str("another thread has the cell, until it drops its guard"),
             NotTaken::Refused(errno) => {
                 write!(
                     f,
@@ -79,14 +82,14 @@ impl Trying {
         is_replaced: impl FnOnce() -> bool,
         undo: impl FnOnce(T),
     ) -> Result<T, NotTaken> {
-        let _try = self.try_begin().ok_or(NotTaken::InUse)?;
+        let _try = self.try_begin().ok_or(NotTaken::Raced)?;
         let taken = replace().ok_or(NotTaken::InUse)?;
         if let Err(errno) = section::restart(Some(cpu)) {
             undo(taken);
             return Err(NotTaken::Refused(errno));
         }
         // A section that was restarted leaves at this value; one that committed before has overwritten it.
-        if is_replaced() { Ok(taken) } else { Err(NotTaken::InUse) }
+        if is_replaced() { Ok(taken) } else { Err(NotTaken::Raced) }
     }
 
     /// Whether a thread of this process tries.

@@ -30,6 +30,8 @@ pub enum Why {
     Interpreted,
     /// The C library has no registration: glibc before 2.35, or another library.
     Library,
+    /// The program is linked statically: glibc's registration is found in others alone.
+    Static,
     /// The C library was told not to register threads.
     TurnedOff,
     /// The kernel does not know the call, or a filter claims so.
@@ -44,17 +46,18 @@ pub enum Why {
     Barrier,
     /// A filter of system calls forbids `membarrier`.
     BarrierForbidden,
-    /// The kernel does not say which CPUs there are: no `/sys`, or a sandbox.
+    /// The kernel does not say which CPUs there are, neither in `/sys` nor by `sched_getaffinity`.
     Cpus,
 }
 
 impl Why {
     /// All reasons.
-    pub(crate) const ALL: [Why; 12] = [
+    pub(crate) const ALL: [Why; 13] = [
         Why::Processor,
         Why::Portable,
         Why::Interpreted,
         Why::Library,
+        Why::Static,
         Why::TurnedOff,
         Why::Kernel,
         Why::Forbidden,
@@ -72,7 +75,8 @@ impl fmt::Display for Why {
             Why::Processor => "sequences are written for x86-64 Linux alone",
             Why::Portable => "the program is built to run without them",
             Why::Interpreted => "the interpreter has no sequences",
-            Why::Library => "no registration of threads is found (glibc from 2.35 on has one, if linked dynamically)",
+            Why::Library => "the C library has no registration of threads (glibc has one from 2.35 on)",
+            Why::Static => "in a program that is linked statically, no registration of threads is found",
             Why::TurnedOff => "GLIBC_TUNABLES turns the registration off (glibc.pthread.rseq=0)",
             Why::Kernel => "the kernel has no restartable sequences (Linux has them from 4.18 on)",
             Why::Forbidden => "a seccomp filter forbids rseq",
@@ -80,7 +84,7 @@ impl fmt::Display for Why {
             Why::Flags => "threads are registered with unknown flags",
             Why::Barrier => "membarrier restarts no sequences (it does in Linux from 5.10 on)",
             Why::BarrierForbidden => "a seccomp filter forbids membarrier",
-            Why::Cpus => "/sys/devices/system/cpu/possible, the list of CPUs, was not readable at the first use",
+            Why::Cpus => "neither /sys/devices/system/cpu/possible nor sched_getaffinity told which CPUs there are",
         })
     }
 }
@@ -98,7 +102,8 @@ impl fmt::Display for Backend {
 }
 
 /// The implementation for this process. The first call, or the first use of a structure, decides it for good: it reads
-/// a file in `/sys` and calls `membarrier`, so call this before the program enters a sandbox.
+/// a file in `/sys` and calls `membarrier`, so call this before the program enters a sandbox. If the file cannot be
+/// read, there are cells for the CPUs up to the last one on which the calling thread may run.
 ///
 /// ```
 /// let backend = uncontended_percpu::backend();

@@ -3,9 +3,10 @@
 //! # Contract
 //! [`FreeList::push`] and [`FreeList::pop`] reach the list of the thread's CPU, each by one section; or a shard, where
 //! the thread has none or its CPU's list is locked out. A list keeps `most` nodes; a node that is not kept is handed
-//! back. No node is lost or seen twice, and no thread waits: an empty list says nothing about the others, which
-//! [`FreeList::drain`] reaches from anywhere. A section is aborted where a node could be pushed again behind its back,
-//! so there is no ABA problem, and the memory of a popped node may be freed at once.
+//! back. No node is lost or seen twice, and no thread waits. If its CPU's list is empty, a thread looks at the shards,
+//! but not at the lists of other CPUs, which [`FreeList::drain`] reaches from anywhere. A section is aborted where a
+//! node could be pushed again behind its back, so there is no ABA problem, and the memory of a popped node may be freed
+//! at once.
 //!
 //! A child of a fork has the nodes that were in lists; one that another thread was draining at that moment is lost to
 //! it, as are the nodes that threads held.
@@ -137,26 +138,28 @@ impl<T> FreeList<T> {
 
     #[cold]
     fn push_elsewhere(&self, link: NonNull<Link>) -> Result<(), Box<Node<T>>> {
-        let pushed = self.with_a_shard(|head| {
+        let heads = self.heads.cells();
+        let push = |head: *mut Link| {
             // SAFETY: null, or the first node of a list that this thread has (I3).
             let depth = unsafe { head.as_ref() }.map_or(0, |first| first.depth.load(Relaxed));
             if depth >= self.most {
-                return (*head, false);
+                return (head, false);
             }
             // SAFETY: the node is this thread's (I1).
             let own = unsafe { link.as_ref() };
             own.depth.store(depth + 1, Relaxed);
-            own.next.store(*head, Relaxed);
+            own.next.store(head, Relaxed);
             (link.as_ptr(), true)
-        });
-        match pushed {
+        };
+        match Shape::here().shards().find_map(|shard| with_shard(&heads[shard], push)) {
             Some(true) => Ok(()),
             // SAFETY: in no list, so still this thread's (I1).
             Some(false) | None => Err(unsafe { into_node(link) }),
         }
     }
 
-    /// Takes the node that came last into the list of this CPU. None if it is empty.
+    /// Takes the node that came last into the list of this CPU, or if that is empty, into a shard. None if these are
+    /// empty too, or just then in use.
     #[inline]
     pub fn pop(&self) -> Option<Box<Node<T>>> {
         if let Some(heads) = self.heads.own() {
@@ -164,8 +167,8 @@ impl<T> FreeList<T> {
             match unsafe { section::pop(heads) } {
                 // SAFETY: it was in the list, and is this thread's now (I1, I2).
                 Popped::Node(link) => return Some(unsafe { into_node(link) }),
-                Popped::Empty => return None,
-                Popped::Elsewhere => {}
+                // While the list was drained, nodes went to the shards.
+                Popped::Empty | Popped::Elsewhere => {}
             }
         }
         self.pop_elsewhere()
@@ -173,29 +176,17 @@ impl<T> FreeList<T> {
 
     #[cold]
     fn pop_elsewhere(&self) -> Option<Box<Node<T>>> {
-        let first = self.with_a_shard(|head| match NonNull::new(*head) {
-            // SAFETY: the first node of a list that this thread has (I3).
-            Some(first) => (unsafe { first.as_ref() }.next.load(Relaxed), Some(first)),
-            None => (null_mut(), None),
+        let heads = self.heads.cells();
+        let full = |&shard: &usize| !heads[shard].load(Relaxed).is_null();
+        let first = Shape::here().shards().filter(full).find_map(|shard| {
+            with_shard(&heads[shard], |head| match NonNull::new(head) {
+                // SAFETY: the first node of a list that this thread has (I3).
+                Some(first) => (unsafe { first.as_ref() }.next.load(Relaxed), Some(first)),
+                None => (null_mut(), None),
+            })?
         });
         // SAFETY: it was in the list, and is this thread's now (I1, I3).
-        first.flatten().map(|link| unsafe { into_node(link) })
-    }
-
-    /// Replaces the head of the first shard, from the thread's own on, that no other thread has; none if there is none.
-    fn with_a_shard<R>(&self, f: impl FnOnce(&mut *mut Link) -> (*mut Link, R)) -> Option<R> {
-        let heads = self.heads.cells();
-        for shard in Shape::here().shards() {
-            // EDGE shard (acquire)
-            let mut head = heads[shard].swap(LOCKED, Acquire);
-            if head != LOCKED {
-                let (new, result) = f(&mut head);
-                // EDGE shard (release)
-                heads[shard].store(new, Release);
-                return Some(result);
-            }
-        }
-        None
+        first.map(|link| unsafe { into_node(link) })
     }
 
     /// How many lists there are: of CPUs, and shards.
@@ -215,14 +206,8 @@ impl<T> FreeList<T> {
         }
         let Some(head) = self.heads.made().get(list) else { return Ok(Drained::of(null_mut())) };
         if list >= shape.cpus {
-            // EDGE shard (acquire)
-            let first = head.swap(LOCKED, Acquire);
-            if first == LOCKED {
-                return Err(NotTaken::InUse);
-            }
-            // EDGE shard (release)
-            head.store(null_mut(), Release);
-            return Ok(Drained::of(first));
+            let first = with_shard(head, |first| (null_mut(), first));
+            return first.map(Drained::of).ok_or(NotTaken::Raced);
         }
         // Relaxed: the barrier on that CPU orders what its sections did before what this thread does then.
         let first = self.trying.lock_out(
@@ -234,6 +219,36 @@ impl<T> FreeList<T> {
         head.store(null_mut(), Relaxed);
         Ok(Drained::of(first))
     }
+
+    /// Takes all nodes of all lists, as far as the iterator comes: no other thread has the structure, so nothing can be
+    /// in the way.
+    ///
+    /// ```
+    /// use uncontended_percpu::{FreeList, Node};
+    /// let mut list = FreeList::new(8);
+    /// list.push(Node::new(7)).unwrap();
+    /// assert_eq!(list.drain_all().map(|node| **node).collect::<Vec<_>>(), [7]);
+    /// ```
+    pub fn drain_all(&mut self) -> impl Iterator<Item = Box<Node<T>>> {
+        self.heads.made().iter().flat_map(|head| {
+            // Relaxed: an exclusive borrow orders more. A drain of a thread that a child of a fork lacks has locked its
+            // list for good, and has its nodes.
+            let first = head.swap(null_mut(), Relaxed);
+            Drained::of(if first == LOCKED { null_mut() } else { first })
+        })
+    }
+}
+
+/// Replaces the head of a shard, unless another thread has it.
+fn with_shard<R>(head: &Head, f: impl FnOnce(*mut Link) -> (*mut Link, R)) -> Option<R> {
+    // EDGE shard (acquire)
+    let first = head.swap(LOCKED, Acquire);
+    (first != LOCKED).then(|| {
+        let (new, result) = f(first);
+        // EDGE shard (release)
+        head.store(new, Release);
+        result
+    })
 }
 
 /// Replaces a head by [`LOCKED`], and returns what it was, unless it is locked.
@@ -256,11 +271,7 @@ unsafe fn into_node<T>(link: NonNull<Link>) -> Box<Node<T>> {
 
 impl<T> Drop for FreeList<T> {
     fn drop(&mut self) {
-        // A drain that never ended, in a child of a fork, has locked its list.
-        for head in self.heads.made() {
-            let first = head.load(Relaxed);
-            drop(Drained::<T>::of(if first == LOCKED { null_mut() } else { first }));
-        }
+        self.drain_all().for_each(drop);
     }
 }
 

@@ -168,6 +168,17 @@ impl<T: Default> PerCpu<T> {
         )?;
         Ok(Guard::of(cell))
     }
+
+    /// All values that were made, those of leaked guards included: no other thread has the structure.
+    ///
+    /// ```
+    /// let mut seen = uncontended_percpu::PerCpu::<Vec<u32>>::new();
+    /// std::mem::forget(seen.here().map(|mut seen| seen.push(7)));
+    /// assert_eq!(seen.values_mut().map(|seen| seen.len()).sum::<usize>(), 1);
+    /// ```
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.cells.made_mut().iter_mut().map(|cell| cell.value.get_mut())
+    }
 }
 
 /// A value that this thread has, until it is dropped.

@@ -74,6 +74,17 @@ impl<T> Slots<T> {
             Some(first) => unsafe { slice::from_raw_parts(first.as_ptr(), Shape::here().len()) },
         }
     }
+
+    /// The cells that were made, to be changed.
+    pub(crate) fn made_mut(&mut self) -> &mut [CachePadded<T>] {
+        match NonNull::new(*self.all.get_mut()) {
+            None => &mut [],
+            // SAFETY: I1; no other thread has the structure.
+            Some(first) => unsafe {
+                slice::from_raw_parts_mut(first.as_ptr(), Shape::here().len())
+            },
+        }
+    }
 }
 
 impl<T: Default> Slots<T> {

@@ -35,6 +35,7 @@ fn the_backend_is_what_the_program_was_built_for() {
         Backend::Shards(Why::Interpreted) => cfg!(miri),
         Backend::Shards(Why::Portable) => cfg!(unc_portable),
         Backend::Shards(Why::Processor) => !cfg!(all(target_os = "linux", target_arch = "x86_64")),
+        Backend::Shards(Why::Static) => cfg!(target_feature = "crt-static"),
         Backend::Shards(why) => {
             uncontended_testkit::skip!("backend", "{why}");
             true
@@ -115,6 +116,26 @@ fn no_node_is_lost_or_seen_twice() {
         held.into_inner().unwrap().into_iter().chain(drained).map(|n| **n).collect();
     all.sort_unstable();
     assert_eq!(all, (0..8 * THREADS).collect::<Vec<_>>());
+}
+
+/// From a list that is not shared, all nodes; and all values, those of leaked guards included.
+#[test]
+fn an_exclusive_borrow_reaches_all() {
+    let mut list = FreeList::new(4);
+    assert_eq!(list.drain_all().count(), 0);
+    let refused = (0..100).filter(|&number| list.push(Node::new(number)).is_err()).count();
+    let mut kept: Vec<i32> = list.drain_all().map(|node| **node).collect();
+    kept.sort_unstable();
+    assert!(kept.len() == 100 - refused && kept.windows(2).all(|pair| pair[0] < pair[1]));
+    assert!(list.pop().is_none() && list.push(Node::new(7)).is_ok());
+
+    let mut values = PerCpu::<u64>::new();
+    assert_eq!(values.values_mut().count(), 0);
+    *values.here().unwrap() += 1;
+    forget(values.here());
+    values.values_mut().for_each(|value| *value += 1);
+    let sum: u64 = values.values_mut().map(|value| *value).sum();
+    assert_eq!(sum, values.len() as u64 + 1);
 }
 
 /// Nodes that are left in a list are freed with it, and drained ones that are not looked at with them: Miri tells.

@@ -352,6 +352,33 @@ fn without_registration_shards_do() {
     everything_works();
 }
 
+/// A process that has no file number left at the first use.
+#[test]
+fn without_the_list_of_cpus_there_are_cells_for_those_that_are_allowed() {
+    const TEST: &str = "without_the_list_of_cpus_there_are_cells_for_those_that_are_allowed";
+    if !is_child(TEST) {
+        return ends_well(in_a_process_of_its_own(TEST, |_| ()));
+    }
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the pointer is to what the call writes.
+    assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) }, 0);
+    let none = libc::rlimit { rlim_cur: 0, ..limit };
+    // SAFETY: the pointer is to what the call reads.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const none) }, 0);
+    assert_eq!(affinity::possible(), None);
+    let backend = backend();
+    // SAFETY: as above.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }, 0);
+    match backend {
+        Backend::Sequences { cpus } => {
+            let last = affinity::allowed().unwrap().last().copied();
+            assert_eq!(Some(cpus as usize), last.map(|last| last + 1));
+        }
+        Backend::Shards(why) => skip!(TEST, "{why}"),
+    }
+    everything_works();
+}
+
 /// Whether `membarrier` is forbidden from now on.
 fn forbid() -> bool {
     let number = membarrier::NUMBER.try_into().unwrap();
@@ -438,6 +465,7 @@ fn a_thread_that_is_not_registered_uses_shards() {
         });
     });
     assert!((0..cpus).all(|cell| list.drain(cell).unwrap().next().is_none()));
+    assert!(list.pop().is_some(), "a thread with an empty list looks at the shards");
     assert!(words.values().take(cpus).all(|word| word == 0));
     assert!((0..cpus).all(|cell| *values.take(cell).unwrap() == 0));
 }

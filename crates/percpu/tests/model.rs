@@ -150,7 +150,7 @@ fn drained(cpus: u32) {
     let mut held: Vec<u32> = match list.drain(0) {
         Ok(drained) => drained.map(|node| **node).collect(),
         Err(why) => {
-            assert_eq!(why, NotTaken::InUse);
+            assert_eq!(why, NotTaken::Raced);
             Vec::new()
         }
     };
@@ -185,6 +185,23 @@ fn two_threads_drain_what_a_third_uses() {
         held.extend(user.join().unwrap());
         held.extend(other.join().unwrap());
         assert_eq!(all_of(&list, held), [1, 2]);
+    });
+}
+
+/// A node that went to a shard while its CPU's list was drained is found again.
+#[test]
+fn a_node_that_went_to_a_shard_comes_back() {
+    holds(|| {
+        boot(1);
+        let list = filled(3, &[1]);
+        let theirs = Arc::clone(&list);
+        let other = spawn(move || theirs.push(Node::new(2)).is_ok());
+        let mut held = list.drain(0).map_or(0, Iterator::count);
+        assert!(other.join().unwrap());
+        while list.pop().is_some() {
+            held += 1;
+        }
+        assert_eq!(held, 2);
     });
 }
 

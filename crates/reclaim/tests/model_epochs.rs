@@ -278,6 +278,7 @@ impl Drop for Looks {
     }
 }
 
+/// One thread publishes it, another one unlinks it, and a third frees it.
 #[test]
 fn a_destructor_sees_what_is_in_its_object() {
     fn scenario() {
@@ -291,7 +292,7 @@ fn a_destructor_sees_what_is_in_its_object() {
                 object.0.0.store(2, Relaxed);
                 cell.replace(Some(Box::new(object)), &{ one }.pin());
             });
-            cell.replace(None, &other.pin());
+            threads.spawn(|| cell.replace(None, &{ other }.pin()));
             collector.collect().unwrap();
         });
     }

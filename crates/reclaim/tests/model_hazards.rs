@@ -186,6 +186,7 @@ impl Drop for Looks {
     }
 }
 
+/// One thread publishes it, another one unlinks it, and a third frees it.
 #[test]
 fn a_destructor_sees_what_is_in_its_object() {
     fn scenario() {
@@ -197,9 +198,11 @@ fn a_destructor_sees_what_is_in_its_object() {
             object.0.0.store(2, Relaxed);
             theirs.0.replace(Some(Box::new(object)), &theirs.1);
         });
-        world.0.replace(None, &world.1);
+        let theirs = Arc::clone(&world);
+        let unlinks = spawn(move || theirs.0.replace(None, &theirs.1));
         world.1.collect().unwrap();
         other.join().unwrap();
+        unlinks.join().unwrap();
     }
     holds(scenario);
 }

@@ -25,6 +25,8 @@ const NEEDED: u32 = 20;
 pub enum Absent {
     /// The C library has no such symbols: glibc before 2.35, or another library.
     Library,
+    /// The program is linked statically, so symbols cannot be looked up.
+    Static,
     /// The C library was told not to register threads (`GLIBC_TUNABLES=glibc.pthread.rseq=0`).
     TurnedOff,
     /// The kernel does not know the call, or a filter claims so.
@@ -45,7 +47,7 @@ pub enum Absent {
 pub fn offset() -> Result<isize, Absent> {
     let (Some(offset), Some(size), Some(flags)) = (symbol(OFFSET), symbol(SIZE), symbol(FLAGS))
     else {
-        return Err(Absent::Library);
+        return Err(if is_static() { Absent::Static } else { Absent::Library });
     };
     // SAFETY: the C library's own (I1).
     let size = unsafe { size.cast::<u32>().read() };
@@ -63,6 +65,12 @@ pub fn offset() -> Result<isize, Absent> {
 fn symbol(name: &CStr) -> Option<NonNull<libc::c_void>> {
     // SAFETY: a name that ends in NUL (L7).
     NonNull::new(unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) })
+}
+
+/// Whether the program was started without a dynamic linker.
+fn is_static() -> bool {
+    // SAFETY: the call receives a number (L1).
+    unsafe { libc::getauxval(libc::AT_BASE) == 0 }
 }
 
 /// Why the C library registered no threads: what the kernel says to a registration that it must refuse.
@@ -92,6 +100,7 @@ mod tests {
 
     #[test]
     fn the_reason_is_told() {
+        assert_eq!(is_static(), cfg!(target_feature = "crt-static"));
         assert_ne!(unregistered(), Absent::Forbidden);
         if crate::filter::forbid(libc::SYS_rseq, libc::EPERM as u16).is_ok() {
             assert_eq!(unregistered(), Absent::Forbidden);

@@ -45,10 +45,11 @@ const MOST_CPUS: usize = 8_192;
 const _: () = assert!(size_of::<CachePadded<AtomicU64>>() == 1 << 7);
 const _: () = assert!(offset_of!(Link, next) == 0 && offset_of!(Link, depth) == 8);
 
-/// The number of CPUs that have cells. Several threads may ask at once, and find the same.
+/// The number of CPUs that have cells. Several threads may ask at once; those that find one find the same.
 pub(crate) fn decide() -> Result<u32, Why> {
     let area = rseq::offset().map_err(|absent| match absent {
         Absent::Library => Why::Library,
+        Absent::Static => Why::Static,
         Absent::TurnedOff => Why::TurnedOff,
         Absent::Kernel => Why::Kernel,
         Absent::Forbidden => Why::Forbidden,
@@ -59,10 +60,11 @@ pub(crate) fn decide() -> Result<u32, Why> {
         ErrorKind::PermissionDenied => Why::BarrierForbidden,
         _ => Why::Barrier,
     })?;
-    let cpus = affinity::possible().ok_or(Why::Cpus)?.min(MOST_CPUS) as u32;
+    let last_allowed = || affinity::allowed().ok()?.last().map(|last| last + 1);
+    let cpus = affinity::possible().or_else(last_allowed).ok_or(Why::Cpus)?.min(MOST_CPUS) as u32;
     AREA.store(area, Relaxed);
-    CPUS.store(cpus, Relaxed);
-    Ok(cpus)
+    // Another thread may have found another number: the first counts.
+    Ok(CPUS.compare_exchange(0, cpus, Relaxed, Relaxed).map_or_else(|first| first, |_| cpus))
 }
 
 /// Restarts the sections that run on the CPU now, or on all. What their threads did before is visible after.

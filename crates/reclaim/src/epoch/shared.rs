@@ -13,7 +13,7 @@ use crate::owned::{Owned, into_raw};
 use std::fmt;
 use std::sync::Arc;
 use uncontended_atomic::Box;
-use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Owns an object, or none. Threads that are pinned read it, and replace it as a whole; the old object is freed when no
 /// thread is pinned any more that was pinned before.
@@ -100,9 +100,9 @@ impl<T: Send + Sync + 'static> Shared<T> {
     #[cfg_attr(unc_model, track_caller)]
     pub fn replace_weighing(&self, new: Option<Box<T>>, more: usize, guard: &Guard<'_>) {
         self.check(guard);
-        // EDGE linked (release): what is in the new object.
-        // EDGE linked (acquire): what is in the old one, whose destructor may run in this thread.
-        let old = self.owned.at.swap(into_raw(new), AcqRel);
+        // EDGE linked (release): what is in the new object. The old one's publisher was pinned, so `unpinned` brings
+        // what is in it to its destructor.
+        let old = self.owned.at.swap(into_raw(new), Release);
         // SAFETY: it was this cell's, and has left it (I1).
         unsafe { retire(old, more, guard) };
     }
