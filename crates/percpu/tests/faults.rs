@@ -114,7 +114,8 @@ impl Timer {
         let failed =
             unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) };
         assert_eq!(failed, 0, "{}", std::io::Error::last_os_error());
-        let interval = libc::timespec { tv_sec: 0, tv_nsec: interval.subsec_nanos().into() };
+        let interval =
+            libc::timespec { tv_sec: 0, tv_nsec: interval.subsec_nanos() as libc::c_long };
         let spec = libc::itimerspec { it_interval: interval, it_value: interval };
         // SAFETY: the timer was made above; the pointer is to what the call reads, or null.
         let failed =
