@@ -247,14 +247,18 @@ cargo test -p uncontended-cli --test elsewhere &&
             "waits and rings without membarrier and futexes",
             12,
             format!(
-                "{PORTABLE} -p uncontended-sys -p uncontended-atomic {WAITING} && {PORTABLE} -p uncontended --test c_library"
+                "{PORTABLE} -p uncontended-sys -p uncontended-atomic -p uncontended-reclaim {WAITING} && {PORTABLE} -p uncontended --test c_library"
             ),
         ),
         step("unc without an observer reads a trace", 12, LAPTOP).leaves(&["target/portable"]),
         step("other systems and processors", 15, CHECKED).needs(&OTHER_TARGETS),
-        step("waits and rings on 32 bits", 12, format!("{I686_TESTS} {WAITING}"))
-            .needs(&I686)
-            .leaves(&["target/other"]),
+        step(
+            "waits and rings on 32 bits",
+            12,
+            format!("{I686_TESTS} -p uncontended-reclaim {WAITING}"),
+        )
+        .needs(&I686)
+        .leaves(&["target/other"]),
     ]
 }
 
