@@ -177,7 +177,7 @@ fn between_two_processes_one_side_sees_the_other() {
         assert!(other.wait().unwrap().success());
         missed
     };
-    let heavy = || assert!(stamps.wait(stamps.ask(), None).unwrap());
+    let heavy = || assert!(stamps.ask().wait(None).unwrap());
     assert_eq!(run(batches(name), Some(&heavy)), 0, "with the pair");
     can_fail(|| run(4, None));
 }
