@@ -15,6 +15,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{AtomicU64, Mutex, spin_loop};
@@ -53,9 +54,15 @@ fn seen(words: &[AtomicU64], nth: usize) -> &AtomicU64 {
     &words[ROUNDS + 24 * nth + 16]
 }
 
-fn pin(place: usize) {
-    let cpus = affinity::allowed().unwrap();
-    affinity::pin(cpus[place % cpus.len()]).unwrap();
+/// The CPUs that this process could use before a thread was pinned.
+fn cpus() -> &'static [usize] {
+    static CPUS: OnceLock<Vec<usize>> = OnceLock::new();
+    CPUS.get_or_init(|| affinity::allowed().unwrap())
+}
+
+/// The CPU of the frequent side.
+fn other_cpu() -> usize {
+    cpus()[1 % cpus().len()]
 }
 
 fn await_other(word: &AtomicU64, at: u64) {
@@ -71,8 +78,8 @@ fn delay(random: &mut Random) {
 }
 
 /// The frequent side: stores, runs a light fence, loads.
-fn often(words: &[AtomicU64], batches: u64, light: impl Fn()) {
-    pin(1);
+fn often(words: &[AtomicU64], batches: u64, cpu: usize, light: impl Fn()) {
+    affinity::pin(cpu).unwrap();
     let mut random = Random(1);
     for batch in 1..=batches {
         for nth in 0..BATCH {
@@ -94,7 +101,7 @@ fn often(words: &[AtomicU64], batches: u64, light: impl Fn()) {
 /// The other side; `heavy` runs after a batch. Without it, the words are looked at in each round at once. Returns in
 /// how many rounds neither side saw the other.
 fn seldom(words: &[AtomicU64], batches: u64, heavy: Option<&dyn Fn()>) -> u64 {
-    pin(0);
+    affinity::pin(cpus()[0]).unwrap();
     let (mut random, mut missed) = (Random(2), 0);
     for batch in 1..=batches {
         let mut saw = [false; BATCH];
@@ -132,7 +139,7 @@ fn batches(name: &str) -> u64 {
 
 /// Without the fence, both sides miss each other at times, if they run at the same time.
 fn can_fail(run: impl Fn() -> u64) {
-    if affinity::allowed().unwrap().len() == 1 {
+    if cpus().len() == 1 {
         return skip!("can_fail", "one CPU has one store buffer");
     }
     assert!((0..400).any(|_| run() > 0), "without the pair, the test cannot fail");
@@ -147,9 +154,9 @@ fn in_one_process_one_side_sees_the_other() {
         Box::leak(Box::new(Stamps::connect_to(&daemon.socket()).unwrap()));
     let fences = Fences::by_stamps(stamps);
     let run = |batches, heavy: Option<&dyn Fn()>| {
-        let words = memory();
+        let (words, cpu) = (memory(), other_cpu());
         std::thread::scope(|threads| {
-            threads.spawn(|| often(&words, batches, || fences.light()));
+            threads.spawn(|| often(&words, batches, cpu, || fences.light()));
             seldom(&words, batches, heavy)
         })
     };
@@ -237,7 +244,10 @@ fn between_two(socket: &Path, batches: u64, heavy: Option<&dyn Fn()>) -> u64 {
     let mut other = Killed(
         Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "between_two_processes_one_side_sees_the_other"])
-            .env(SHARED, format!("{batches} {} {}", socket.display(), path.display()))
+            .env(
+                SHARED,
+                format!("{batches} {} {} {}", socket.display(), path.display(), other_cpu()),
+            )
             .stdout(Stdio::null())
             .spawn()
             .unwrap(),
@@ -255,5 +265,6 @@ fn second_process(shared: &str) {
     let fences = Fences::by_stamps(stamps);
     let file = File::options().read(true).write(true).open(parts[2]).unwrap();
     let words = Words::open(file.as_fd(), WORDS, Access::Write).unwrap();
-    often(words.all(), parts[0].parse().unwrap(), || fences.light());
+    let [batches, cpu] = [parts[0], parts[3]].map(|text| text.parse().unwrap());
+    often(words.all(), batches, cpu as usize, || fences.light());
 }
