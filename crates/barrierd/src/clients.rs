@@ -3,7 +3,8 @@
 //! # Contract
 //! A client gets one message and may then write [`WAITS`]. One that writes anything else is dropped; descriptors that
 //! it sends are closed by the kernel, since they are not asked for. No client makes the daemon wait: the message fits
-//! into an empty socket, and later the daemon writes nothing.
+//! into an empty socket, and later the daemon writes nothing. There are [`MOST`] places, of which one user has
+//! [`OF_A_USER`] at most.
 
 use crate::refusal::Refusal;
 use std::fs::{self, DirBuilder, File};
@@ -19,15 +20,23 @@ use uncontended_sys::{filelock, passing, rights};
 
 /// The most clients.
 pub(crate) const MOST: usize = 512;
+/// The most of one user, so that none takes all places.
+const OF_A_USER: usize = MOST / 4;
 /// The most that are accepted before the daemon does its other work.
 const AT_ONCE: usize = 16;
 
 #[derive(Debug)]
 pub(crate) struct Clients {
     listener: UnixListener,
-    all: Vec<UnixStream>,
+    all: Vec<Client>,
     /// Locked as long as the daemon lives.
     _lock: File,
+}
+
+#[derive(Debug)]
+struct Client {
+    socket: UnixStream,
+    user: u32,
 }
 
 impl Clients {
@@ -68,22 +77,38 @@ impl Clients {
     }
 
     pub(crate) fn each(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.all.iter().map(|client| client.as_fd())
+        self.all.iter().map(|client| client.socket.as_fd())
     }
 
     /// Takes new clients, and sends them what they need.
-    pub(crate) fn accept(&mut self, cpus: usize, descriptors: [BorrowedFd<'_>; 2]) {
+    ///
+    /// # Errors
+    /// No client can be taken, for want of descriptors or memory. Those that ask remain in the queue.
+    pub(crate) fn accept(
+        &mut self,
+        cpus: usize,
+        descriptors: [BorrowedFd<'_>; 2],
+    ) -> io::Result<()> {
         let mut words = [0; HELLO_WORDS];
         words[..3].copy_from_slice(&[MAGIC, VERSION, cpus as u64]);
         let message: Vec<u8> = words.iter().flat_map(|word: &u64| word.to_ne_bytes()).collect();
-        // One that cannot be accepted, for want of descriptors, is tried again at the next turn.
         for _ in 0..AT_ONCE {
-            let Ok((client, _)) = self.listener.accept() else { return };
-            let is_set = self.all.len() < MOST && client.set_nonblocking(true).is_ok();
-            if is_set && passing::send(&client, &message, &descriptors).is_ok() {
-                self.all.push(client);
+            let socket = match self.listener.accept() {
+                Ok((socket, _)) => socket,
+                Err(error) => return if is_passing(&error) { Ok(()) } else { Err(error) },
+            };
+            let Ok(user) = passing::user(&socket) else { continue };
+            let is_set = self.has_room(user) && socket.set_nonblocking(true).is_ok();
+            if is_set && passing::send(&socket, &message, &descriptors).is_ok() {
+                self.all.push(Client { socket, user });
             }
         }
+        Ok(())
+    }
+
+    fn has_room(&self, user: u32) -> bool {
+        let theirs = self.all.iter().filter(|client| client.user == user).count();
+        self.all.len() < MOST && theirs < OF_A_USER
     }
 
     /// Hears all clients; whether any waits. Those that have gone, or write something else, are dropped.
@@ -91,19 +116,25 @@ impl Clients {
         let mut is_wanted = false;
         self.all.retain_mut(|client| {
             let mut bytes = [0; 64];
-            match client.read(&mut bytes) {
+            match client.socket.read(&mut bytes) {
                 Ok(length) => {
                     let waits = length > 0 && bytes[..length].iter().all(|&byte| byte == WAITS);
                     is_wanted |= waits;
                     waits
                 }
-                Err(error) => {
-                    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
-                }
+                Err(error) => is_passing(&error),
             }
         });
         is_wanted
     }
+}
+
+/// Whether to try again when the socket is ready.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionAborted
+    )
 }
 
 /// Removes the socket of a daemon that has ended.

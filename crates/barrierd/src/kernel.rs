@@ -11,7 +11,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::Duration;
 use uncontended_atomic::AtomicU64;
 use uncontended_atomic::Ordering::Relaxed;
-use uncontended_fence::stamps::layout::STAMP_WORDS;
+use uncontended_fence::stamps::layout::{STAMP_WORDS, word};
 use uncontended_fence::stamps::{Access, Words};
 use uncontended_sys::bpf::raw::{Link, Raw};
 use uncontended_sys::bpf::{Kind, Map, Refused, time_programs};
@@ -77,9 +77,14 @@ impl Kernel {
         (after.run_ns - before.run_ns).checked_div(after.runs - before.runs)
     }
 
-    /// A CPU's stamp.
-    pub(crate) fn stamp(&self, cpu: usize) -> &AtomicU64 {
-        &self.words.all()[STAMP_WORDS * cpu]
+    /// When the program last ran on a CPU.
+    pub(crate) fn stamped_ns(&self, cpu: usize) -> u64 {
+        self.words.all()[STAMP_WORDS * cpu + word::STAMPED].load(Relaxed)
+    }
+
+    /// How often it has run there.
+    pub(crate) fn runs(&self, cpu: usize) -> &AtomicU64 {
+        &self.words.all()[STAMP_WORDS * cpu + word::RUNS]
     }
 
     /// Has the program run on a CPU now; false if that is offline.

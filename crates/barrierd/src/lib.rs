@@ -1,10 +1,10 @@
-//! The daemon behind `unc barrierd`: the time at which each CPU last ran kernel code, for programs to read.
+//! The daemon behind `unc barrierd`: how often each CPU has run kernel code, for programs to read.
 //!
 //! # Contract
 //! [`Daemon::start`] loads a program of 30 instructions into the kernel, where it runs at each timer interrupt and
-//! context switch and stamps its CPU; [`Daemon::confine`] gives up all rights; [`Daemon::run`] serves clients until its
-//! end is asked for. Clients map the stamps; [`uncontended_fence::stamps`] describes the memory, the socket, and why
-//! stamps are fences. The daemon matters to a client where a CPU takes no interrupt (it has the program run there,
+//! context switch and counts its runs; [`Daemon::confine`] gives up all rights; [`Daemon::run`] serves clients until
+//! its end is asked for. Clients map the counts; [`uncontended_fence::stamps`] describes the memory, the socket, and
+//! why counts are fences. The daemon matters to a client where a CPU takes no interrupt (it has the program run there,
 //! while a client waits) and for waking up waiters. While none waits, it works ten times a second.
 //!
 //! For Linux on x86-64; elsewhere the crate is empty.
@@ -18,13 +18,11 @@
 #![forbid(unsafe_code)]
 
 mod clients;
-mod cpus;
 mod daemon;
 mod kernel;
 pub mod program;
 mod refusal;
 
-pub use cpus::parse as parse_cpus;
 pub use daemon::{Daemon, Options};
 pub use refusal::Refusal;
 pub use uncontended_fence::stamps;

@@ -1,12 +1,13 @@
 //! What the kernel runs at each interrupt.
 //!
 //! # Contract
-//! The program reads the clock, then exchanges its CPU's stamp, which is a full barrier: the stamp is a time between
-//! what the CPU did before and what it does after. If that stamp crosses the watermark, as the last of all CPUs, a
-//! record in the ring wakes the daemon. That is a hint: the daemon looks by itself, too.
+//! The program adds one to its CPU's runs, by a locked instruction: on this the fences of clients rest. Before, it
+//! stores the time, for people. If that time crosses the watermark, as the last of all CPUs, a record in the ring wakes
+//! the daemon. That is a hint: the daemon looks by itself, too.
 //! # Evidence
 //! tests/daemon.rs, in the kernel.
 
+use uncontended_fence::stamps::layout::word;
 use uncontended_sys::bpf::Condition::{Equal, Greater, GreaterOrEqual, NotEqual};
 use uncontended_sys::bpf::Operation::Add;
 use uncontended_sys::bpf::Register::{FP, R0, R1, R2, R3, R4, R6, R7, R8};
@@ -36,7 +37,8 @@ pub mod function {
 }
 
 /// Places in a stamp, and on the program's own stack.
-const RUNS: i16 = 8;
+const STAMPED: i16 = 8 * word::STAMPED as i16;
+const RUNS: i16 = 8 * word::RUNS as i16;
 const CPU: i16 = -4;
 const RECORD: i16 = -16;
 
@@ -54,13 +56,13 @@ pub fn stamping(stamps: &Map, control: &Map, ring: &Map) -> Assembler {
     code.call(function::LOOK_UP);
     code.jump_if_with(Equal, R0, 0, end);
     code.copy(R6, R0);
-    code.load(Double, R1, R6, RUNS);
-    code.compute_with(Add, R1, 1);
-    code.store(Double, R6, RUNS, R1);
+    code.load(Double, R8, R6, STAMPED);
     code.call(function::TIME);
     code.copy(R7, R0);
-    code.copy(R8, R0);
-    code.exchange(R6, 0, R8); // R8: the stamp before.
+    code.store(Double, R6, STAMPED, R7);
+    code.set(R1, 1);
+    // The release of the edge `run` of `fence::stamps::rule`.
+    code.fetch_add(R6, RUNS, R1);
     code.map_value(R1, control);
     code.load(Double, R2, R1, 8 * control::WATERMARK as i16);
     code.jump_if(Greater, R8, R2, end);

@@ -20,8 +20,8 @@ pub enum Refusal {
     AnotherDaemon(PathBuf),
     /// The socket could not be made.
     Socket(PathBuf, std::io::Error),
-    /// The daemon would read another clock than the kernel's program.
-    OtherClock,
+    /// The kernel does not list its CPUs.
+    NotListed,
     /// There is no user of this name.
     NoUser(String),
     /// There is no CPU of this number.
@@ -54,9 +54,7 @@ impl Refusal {
             Refusal::Socket(..) => {
                 "choose a path in a folder that may be written to: --socket PATH"
             }
-            Refusal::OtherClock => {
-                "run it outside the container: stamps are of the machine's clock"
-            }
+            Refusal::NotListed => "mount sysfs at /sys",
             Refusal::NoUser(_) => "name a user of this system: --user NAME",
             Refusal::NoCpu(_) => "`lscpu` lists the CPUs",
             Refusal::NotCpus(_) => "give numbers and ranges: --cpus 0-3,8",
@@ -79,7 +77,7 @@ impl fmt::Display for Refusal {
             Refusal::Socket(path, error) => {
                 write!(f, "the socket {} cannot be made: {error}", path.display())
             }
-            Refusal::OtherClock => f.write_str("this process is in a time namespace"),
+            Refusal::NotListed => f.write_str("/sys/devices/system/cpu/possible cannot be read"),
             Refusal::NoUser(name) => write!(f, "there is no user `{name}`"),
             Refusal::NoCpu(cpu) => write!(f, "there is no CPU {cpu}"),
             Refusal::NotCpus(text) => write!(f, "`{text}` is not a list of CPUs"),

@@ -9,16 +9,21 @@
 mod common;
 
 use common::Running;
+use std::cell::Cell;
 use std::fs::File;
 use std::os::fd::AsFd as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{AtomicU64, Mutex, spin_loop};
 use uncontended_barrierd::stamps::{Access, Stamps, Words};
+use uncontended_barrierd::{Daemon, Options};
 use uncontended_fence::Fences;
 use uncontended_sys::affinity;
-use uncontended_testkit::{Random, repetitions, skip};
+use uncontended_testkit::{Folder, Random, repetitions, skip};
 
 /// The rounds that share a fence.
 const BATCH: usize = 512;
@@ -31,6 +36,8 @@ const WORDS: usize = ROUNDS + BATCH * 24;
 
 /// Names the shared memory for the second process, and how many batches it runs.
 const SHARED: &str = "UNC_STAMPS_LITMUS";
+/// Names the socket for a daemon in a process of its own.
+const DAEMON: &str = "UNC_STAMPS_LITMUS_DAEMON";
 
 /// One test at a time has the CPUs.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -47,9 +54,15 @@ fn seen(words: &[AtomicU64], nth: usize) -> &AtomicU64 {
     &words[ROUNDS + 24 * nth + 16]
 }
 
-fn pin(place: usize) {
-    let cpus = affinity::allowed().unwrap();
-    affinity::pin(cpus[place % cpus.len()]).unwrap();
+/// The CPUs that this process could use before a thread was pinned.
+fn cpus() -> &'static [usize] {
+    static CPUS: OnceLock<Vec<usize>> = OnceLock::new();
+    CPUS.get_or_init(|| affinity::allowed().unwrap())
+}
+
+/// The CPU of the frequent side.
+fn other_cpu() -> usize {
+    cpus()[1 % cpus().len()]
 }
 
 fn await_other(word: &AtomicU64, at: u64) {
@@ -65,8 +78,8 @@ fn delay(random: &mut Random) {
 }
 
 /// The frequent side: stores, runs a light fence, loads.
-fn often(words: &[AtomicU64], batches: u64, light: impl Fn()) {
-    pin(1);
+fn often(words: &[AtomicU64], batches: u64, cpu: usize, light: impl Fn()) {
+    affinity::pin(cpu).unwrap();
     let mut random = Random(1);
     for batch in 1..=batches {
         for nth in 0..BATCH {
@@ -88,7 +101,7 @@ fn often(words: &[AtomicU64], batches: u64, light: impl Fn()) {
 /// The other side; `heavy` runs after a batch. Without it, the words are looked at in each round at once. Returns in
 /// how many rounds neither side saw the other.
 fn seldom(words: &[AtomicU64], batches: u64, heavy: Option<&dyn Fn()>) -> u64 {
-    pin(0);
+    affinity::pin(cpus()[0]).unwrap();
     let (mut random, mut missed) = (Random(2), 0);
     for batch in 1..=batches {
         let mut saw = [false; BATCH];
@@ -126,7 +139,7 @@ fn batches(name: &str) -> u64 {
 
 /// Without the fence, both sides miss each other at times, if they run at the same time.
 fn can_fail(run: impl Fn() -> u64) {
-    if affinity::allowed().unwrap().len() == 1 {
+    if cpus().len() == 1 {
         return skip!("can_fail", "one CPU has one store buffer");
     }
     assert!((0..400).any(|_| run() > 0), "without the pair, the test cannot fail");
@@ -141,9 +154,9 @@ fn in_one_process_one_side_sees_the_other() {
         Box::leak(Box::new(Stamps::connect_to(&daemon.socket()).unwrap()));
     let fences = Fences::by_stamps(stamps);
     let run = |batches, heavy: Option<&dyn Fn()>| {
-        let words = memory();
+        let (words, cpu) = (memory(), other_cpu());
         std::thread::scope(|threads| {
-            threads.spawn(|| often(&words, batches, || fences.light()));
+            threads.spawn(|| often(&words, batches, cpu, || fences.light()));
             seldom(&words, batches, heavy)
         })
     };
@@ -161,25 +174,87 @@ fn between_two_processes_one_side_sees_the_other() {
     let _alone = ALONE.lock();
     let Some(daemon) = Running::start(name, None) else { return };
     let stamps = Stamps::connect_to(&daemon.socket()).unwrap();
-    let path = daemon.folder.path().join("words");
-    let run = |batches: u64, heavy: Option<&dyn Fn()>| {
-        let file =
-            File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
-        file.set_len(8 * WORDS as u64).unwrap();
-        let words = Words::open(file.as_fd(), WORDS, Access::Write).unwrap();
-        let mut other = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "between_two_processes_one_side_sees_the_other"])
-            .env(SHARED, format!("{batches} {} {}", daemon.socket().display(), path.display()))
-            .stdout(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
-        let missed = seldom(words.all(), batches, heavy);
-        assert!(other.wait().unwrap().success());
-        missed
-    };
-    let heavy = || assert!(stamps.wait(stamps.ask(), None).unwrap());
+    let heavy = || assert!(stamps.ask().wait(None).unwrap());
+    let run = |batches, heavy| between_two(&daemon.socket(), batches, heavy);
     assert_eq!(run(batches(name), Some(&heavy)), 0, "with the pair");
     can_fail(|| run(4, None));
+}
+
+/// The daemon is stopped while a fence waits for it, continued, and killed while another one waits.
+#[test]
+fn a_daemon_that_stops_or_dies_completes_no_fence_too_early() {
+    let name = "rounds of store buffering with stamps, whose daemon stops and dies";
+    if let Ok(socket) = std::env::var(DAEMON) {
+        let daemon = Daemon::start(&Options { socket: socket.into(), cpus: None });
+        return daemon.and_then(|daemon| daemon.run(|| false, |_| {})).unwrap();
+    }
+    let _alone = ALONE.lock();
+    let folder = Folder::new();
+    let socket = folder.path().join("socket");
+    let mut daemon = Killed(
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "a_daemon_that_stops_or_dies_completes_no_fence_too_early"])
+            .env(DAEMON, &socket)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
+    let stamps = loop {
+        match Stamps::connect_to(&socket) {
+            Ok(stamps) => break stamps,
+            Err(_) if daemon.0.try_wait().unwrap().is_none() => {}
+            Err(error) => return skip!(name, "no daemon here: {error}"),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let pid = daemon.0.id().to_string();
+    let (batches, done) = (batches(name).max(9), Cell::new(0));
+    let heavy = || {
+        let (asked, began) = (stamps.ask(), Instant::now());
+        done.set(done.get() + 1);
+        let signals = [(batches / 3, "-STOP"), (batches / 2, "-CONT"), (2 * batches / 3, "-KILL")];
+        for (_, signal) in signals.iter().filter(|(at, _)| *at == done.get()) {
+            assert!(Command::new("kill").args([signal, pid.as_str()]).status().unwrap().success());
+        }
+        assert!(asked.wait(None).unwrap());
+        assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    };
+    assert_eq!(between_two(&socket, batches, Some(&heavy)), 0, "with the pair");
+    assert_eq!(daemon.0.wait().unwrap().signal(), Some(9), "it was killed");
+}
+
+/// A child that does not outlive the test.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs the frequent side in a second process, which connects to the daemon at `socket`.
+fn between_two(socket: &Path, batches: u64, heavy: Option<&dyn Fn()>) -> u64 {
+    let path = socket.with_file_name("words");
+    let file =
+        File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+    file.set_len(8 * WORDS as u64).unwrap();
+    let words = Words::open(file.as_fd(), WORDS, Access::Write).unwrap();
+    let mut other = Killed(
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "between_two_processes_one_side_sees_the_other"])
+            .env(
+                SHARED,
+                format!("{batches} {} {} {}", socket.display(), path.display(), other_cpu()),
+            )
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
+    let missed = seldom(words.all(), batches, heavy);
+    assert!(other.0.wait().unwrap().success());
+    missed
 }
 
 /// The frequent side, in a process that has connected.
@@ -190,5 +265,6 @@ fn second_process(shared: &str) {
     let fences = Fences::by_stamps(stamps);
     let file = File::options().read(true).write(true).open(parts[2]).unwrap();
     let words = Words::open(file.as_fd(), WORDS, Access::Write).unwrap();
-    often(words.all(), parts[0].parse().unwrap(), || fences.light());
+    let [batches, cpu] = [parts[0], parts[3]].map(|text| text.parse().unwrap());
+    often(words.all(), batches, cpu as usize, || fences.light());
 }

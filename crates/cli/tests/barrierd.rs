@@ -9,7 +9,7 @@ use common::{Folder, status, stderr, stdout, unc};
 use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -78,7 +78,7 @@ fn look(socket: &Path) -> std::process::Output {
 fn a_daemon_has_no_rights_serves_and_ends_cleanly() {
     let Some(mut daemon) = Daemon::start("a_daemon_has_no_rights") else { return };
     let stamps = Stamps::connect_to(&daemon.socket()).unwrap();
-    assert_eq!(stamps.wait(stamps.ask(), LONG), Ok(true));
+    assert_eq!(stamps.ask().wait(LONG), Ok(true));
     let facts = std::fs::read_to_string(format!("/proc/{}/status", daemon.child.id())).unwrap();
     let fact = |name: &str| {
         let line = facts.lines().find_map(|line| line.strip_prefix(name)).unwrap();
@@ -86,6 +86,7 @@ fn a_daemon_has_no_rights_serves_and_ends_cleanly() {
     };
     assert_eq!((fact("CapEff"), fact("CapPrm")), ("0".repeat(16), "0".repeat(16)));
     assert_eq!((fact("NoNewPrivs"), fact("Seccomp")), ("1".to_owned(), "2".to_owned()));
+    assert_eq!((fact("CapBnd"), fact("CapAmb")), ("0".repeat(16), "0".repeat(16)));
     assert!(!fact("Uid").split('\t').any(|user| user == "0"), "{facts}");
 
     let seen = look(&daemon.socket());
@@ -110,8 +111,8 @@ fn a_daemon_has_no_rights_serves_and_ends_cleanly() {
 /// A fence that is asked for now is complete in time, by a barrier, and not before the daemon is known to be silent.
 fn is_served_all_the_same(stamps: &Stamps) {
     let (asked, began) = (stamps.ask(), Instant::now());
-    match stamps.wait(asked, LONG) {
-        Ok(is_complete) => assert!(is_complete && stamps.is_past(asked)),
+    match asked.wait(LONG) {
+        Ok(is_complete) => assert!(is_complete && asked.is_past()),
         Err(refused) => return skip!("is_served_all_the_same", "{refused}"),
     }
     assert!(began.elapsed() < DEADLINE, "{:?}", began.elapsed());
@@ -126,7 +127,7 @@ fn clients_of_a_killed_daemon_step_down_and_a_new_one_takes_over() {
     let frozen = stamps.cpus();
     let asked = stamps.ask();
     std::thread::sleep(Duration::from_millis(50));
-    assert!(!stamps.is_past(asked), "frozen stamps say nothing of later");
+    assert!(!asked.is_past(), "frozen stamps say nothing of later");
     assert_eq!(stamps.cpus(), frozen, "no program writes them");
     is_served_all_the_same(&stamps);
 
@@ -141,8 +142,12 @@ fn clients_of_a_killed_daemon_step_down_and_a_new_one_takes_over() {
         std::thread::sleep(Duration::from_millis(10));
     };
     assert_ne!(again.facts().generation, generation);
-    assert_eq!(again.wait(again.ask(), LONG), Ok(true));
-    is_served_all_the_same(&stamps);
+    let before = stamps.ask();
+    assert_eq!((stamps.renew(), stamps.facts().generation), (Ok(true), again.facts().generation));
+    assert_eq!(stamps.renew(), Ok(false), "it is connected");
+    assert_eq!(before.wait(LONG), Ok(true), "by a barrier: its daemon is dead");
+    assert_eq!(stamps.ask().wait(LONG), Ok(true));
+    assert_eq!(again.ask().wait(LONG), Ok(true));
 }
 
 #[test]
@@ -157,7 +162,7 @@ fn clients_of_a_stopped_daemon_do_not_hang_and_come_back() {
     let began = Instant::now();
     while !stamps.is_alive() {
         assert!(began.elapsed() < DEADLINE, "its heartbeat comes back");
-        assert_eq!(stamps.wait(stamps.ask(), LONG), Ok(true));
+        assert_eq!(stamps.ask().wait(LONG), Ok(true));
     }
 }
 
@@ -196,6 +201,90 @@ fn a_daemon_that_may_not_run_says_why() {
     }
 }
 
+#[test]
+fn what_once_shows_is_of_the_cpus_that_it_follows() {
+    let folder = Folder::new();
+    let mut command = unc();
+    command.args(["barrierd", "--once", "--cpus", "0", "--json", "-", "--socket"]);
+    let seen = command.arg(folder.path().join("socket")).output().unwrap();
+    if status(&seen) == 2 && !stderr(&seen).contains("fence") {
+        return skip!("what_once_shows", "`unc barrierd` does not run here");
+    }
+    assert_eq!(status(&seen), 0, "{}", stderr(&seen));
+    let json: serde_json::Value = serde_json::from_str(&stdout(&seen)).unwrap();
+    assert_eq!(json["cpus"].as_array().map(Vec::len), Some(1), "{json}");
+    assert!(json["fences_ns"].as_array().is_some_and(|fences| fences.len() > 1), "{json}");
+}
+
+#[test]
+fn json_is_refused_where_nothing_is_shown() {
+    let refused = unc().args(["barrierd", "--json", "-"]).output().unwrap();
+    assert_eq!(status(&refused), 2);
+    assert!(stderr(&refused).contains("--status"), "{}", stderr(&refused));
+}
+
+/// One user fills all places that it may have; another one, root, is served.
+#[test]
+fn one_user_does_not_take_all_places() {
+    const TEST: &str = "one_user_does_not_take_all_places";
+    let Some(daemon) = Daemon::start(TEST) else { return };
+    let ours: Vec<_> = (0..600).map_while(|_| UnixStream::connect(daemon.socket()).ok()).collect();
+    let began = Instant::now();
+    while Stamps::connect_to(&daemon.socket()).err() != Some(NoStamps::Full) {
+        assert!(began.elapsed() < DEADLINE, "it has taken all of {}", ours.len());
+    }
+    let theirs = Folder::new();
+    std::os::unix::fs::chown(daemon.folder.path(), Some(65534), Some(65534)).unwrap();
+    std::os::unix::fs::chown(theirs.path(), Some(65534), Some(65534)).unwrap();
+    let Some(program) = readable_by_all(&theirs) else { return };
+    let mut other = Command::new(program);
+    other.uid(65534).gid(65534).args(["barrierd", "--status", "--socket"]).arg(daemon.socket());
+    let seen = other.output().unwrap();
+    assert_eq!(status(&seen), 0, "{}", stderr(&seen));
+}
+
+/// It has descriptors for a few clients only. It says so once, and does not spin.
+#[test]
+fn a_daemon_without_descriptors_waits_for_some() {
+    const TEST: &str = "a_daemon_without_descriptors";
+    let folder = Folder::new();
+    let (socket, said) = (folder.path().join("socket"), folder.path().join("said"));
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 32; exec 9</dev/null; exec \"$0\" barrierd --socket \"$1\""]);
+    command.arg(unc().get_program()).arg(&socket).stderr(File::create(&said).unwrap());
+    let mut daemon = Daemon { child: command.spawn().unwrap(), folder };
+    let first = loop {
+        match Stamps::connect_to(&socket) {
+            Ok(stamps) => break stamps,
+            Err(_) if daemon.child.try_wait().unwrap().is_none() => {}
+            Err(_) => return skip!(TEST, "`unc barrierd` does not run here"),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let inherited = format!("/proc/{}/fd/9", daemon.child.id());
+    let is_ours = |path: PathBuf| path.as_os_str() == "/dev/null";
+    assert!(!std::fs::read_link(inherited).is_ok_and(is_ours), "it closes what it inherits");
+    let mut crowd = Vec::new();
+    let full = loop {
+        match Stamps::connect_to(&socket) {
+            Ok(stamps) => crowd.push(stamps),
+            Err(full) => break full,
+        }
+    };
+    assert_eq!(full, NoStamps::Silent, "after {}", crowd.len());
+    let (busy_ns, began) = (first.work().busy_ns, Instant::now());
+    assert_eq!(first.ask().wait(LONG), Ok(true), "others are served");
+    std::thread::sleep(Duration::from_secs(2));
+    let busy_ns = first.work().busy_ns - busy_ns;
+    assert!(u128::from(busy_ns) < began.elapsed().as_nanos() / 4, "it spins: {busy_ns} ns");
+    assert_eq!(std::fs::read_to_string(&said).unwrap().matches("no new clients").count(), 1);
+    drop(crowd);
+    let began = Instant::now();
+    while let Err(error) = Stamps::connect_to(&socket) {
+        assert!(began.elapsed() < DEADLINE, "{error}");
+    }
+}
+
 /// `unc` where another user may execute it.
 fn readable_by_all(folder: &Folder) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
@@ -220,6 +309,13 @@ fn pretender(message: &[u64], descriptors: &[BorrowedFd<'_>]) -> NoStamps {
         });
         Stamps::connect_to(&path).unwrap_err()
     })
+}
+
+#[test]
+fn what_does_not_answer_is_not_waited_for() {
+    let folder = Folder::new();
+    let _listener = UnixListener::bind(folder.path().join("socket")).unwrap();
+    assert_eq!(Stamps::connect_to(&folder.path().join("socket")).unwrap_err(), NoStamps::Silent);
 }
 
 fn hello(version: u64, cpus: u64) -> [u64; HELLO_WORDS] {
@@ -273,24 +369,25 @@ fn frozen_array(test: &str) -> Option<uncontended_sys::bpf::Map> {
     map.map_err(|error| skip!(test, "no maps here: {error}")).ok()
 }
 
-/// A clock that is not the machine's would make fences complete too early.
+/// Its clock is another one, by which the daemon's times lie in the future.
 #[test]
-fn in_a_time_namespace_neither_daemon_nor_client_starts() {
+fn in_a_time_namespace_fences_are_complete_all_the_same() {
     const TEST: &str = "in_a_time_namespace";
     let Some(daemon) = Daemon::start(TEST) else { return };
     let inside = |arguments: &[&str], socket: &Path| {
         let mut command = Command::new("unshare");
         command.args(["--time", "--monotonic", "-1000", "--fork"]).arg(unc().get_program());
-        command.arg("barrierd").args(arguments).arg("--socket").arg(socket).output()
+        command.arg("barrierd").args(arguments).arg("--socket").arg(socket).output().unwrap()
     };
     let made = Command::new("unshare").args(["--time", "--fork", "true"]).status();
     if !made.is_ok_and(|status| status.success()) {
         return skip!(TEST, "unshare(1) makes no time namespace here");
     }
-    let other = daemon.folder.path().join("other");
-    for output in [inside(&["--status"], &daemon.socket()), inside(&[], &other)] {
-        let output = output.unwrap();
-        assert_eq!(status(&output), 2);
-        assert!(stderr(&output).contains("time namespace"), "{}", stderr(&output));
-    }
+    let seen = inside(&["--status"], &daemon.socket());
+    assert_eq!(status(&seen), 0, "{}", stderr(&seen));
+    // Its daemon and its client are both inside, and the kernel's program is not.
+    let other = inside(&["--once", "--json", "-"], &daemon.folder.path().join("other"));
+    assert_eq!(status(&other), 0, "{}", stderr(&other));
+    let json: serde_json::Value = serde_json::from_str(&stdout(&other)).unwrap();
+    assert!(json["fences_ns"].as_array().is_some_and(|fences| fences.len() > 1), "{json}");
 }

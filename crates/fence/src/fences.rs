@@ -143,7 +143,7 @@ impl Fences {
             Way::Process if backend::decide(Scope::Private).is_ok() => Ticket::expedited(),
             Way::Expedited => Ticket::expedited(),
             Way::Mprotect => Ticket::mprotect(),
-            Way::Stamps(stamps) => Ticket::stamps(stamps),
+            Way::Stamps(stamps) => Ticket::stamps(stamps.ask()),
             Way::CheckIn(threads) => threads.ticket(),
             Way::Process | Way::Full(_) => {
                 full();

@@ -1,16 +1,16 @@
 //! Heavy fences that interrupts have paid for: a daemon's stamps of when each CPU last ran kernel code.
 //!
 //! # Contract
-//! `unc barrierd` has the kernel store the time, for each CPU, at each timer interrupt and context switch.
-//! [`Stamps::connect`] maps these stamps. A heavy fence is then: write, full fence, read the clock ([`Stamps::ask`]),
-//! and wait until every CPU's stamp is later ([`Stamps::is_past`]). No CPU is interrupted for it, except one that has
-//! taken no interrupt for longer than a tick (an idle one, or one without ticks), and that only while a thread waits.
-//! It takes up to a tick of the kernel's timer: 4 ms where there are 250 a second. Light fences are compiler fences, in
-//! this process and in every other that has connected. Linux on x86-64 alone; elsewhere `connect` says so.
+//! `unc barrierd` has the kernel count, for each CPU, timer interrupts and context switches. [`Stamps::connect`] maps
+//! these counts. A heavy fence is then: write, full fence, read the counts ([`Stamps::ask`]), and wait until each CPU's
+//! has grown ([`Asked::is_past`]). No CPU is interrupted for it, except one that has taken no interrupt for longer than
+//! a tick (an idle one, or one without ticks), and that only while a thread waits. It takes up to a tick of the
+//! kernel's timer: 4 ms where there are 250 a second. Light fences are compiler fences, in this process and in every
+//! other that has connected. Linux on x86-64 alone; elsewhere `connect` says so.
 //!
-//! A page that is frozen delays and never deceives: each word that counts states a fact of the past, "this CPU ran no
-//! program at that time", and stays true whatever becomes of the daemon. Where the daemon is silent for longer than it
-//! promised, tickets are completed by membarrier ([`Stamps::poll`]).
+//! A page that is frozen delays and never deceives: a count that has grown states a fact of the past, which stays true
+//! whatever becomes of the daemon. Where the daemon is silent for longer than it promised, tickets are completed by
+//! membarrier ([`Asked::poll`]); [`Stamps::renew`] connects to the next daemon.
 //!
 //! # The socket
 //! A client connects to the daemon's stream socket and receives one message: [`HELLO_WORDS`] words of 64 bits and two
@@ -18,30 +18,32 @@
 //! write [`WAITS`]: "I wait; see after CPUs that lag". The daemon never writes again; its end closes the socket.
 //!
 //! # Why it is a fence
-//! A reader R stores P, runs a light fence and loads X on one CPU; a writer W stores X, runs a full fence and reads the
-//! clock (t0). Say that R's CPU is stamped with a time s > t0. The kernel's program reads the clock, then exchanges the
-//! stamp, which on x86 is a full barrier. R's accesses come wholly before the program, wholly after, or around it.
-//! - P before: it is visible before the stamp is (x86 keeps the order of stores), so W, which saw the stamp, sees P.
-//! - X after: the load comes after the exchange, which comes after the clock was read, at s > t0, when W's store was
-//!   visible already: so R sees X.
+//! A reader R stores P, runs a light fence and loads X; a writer W stores X, runs a full fence and reads the count of
+//! the CPU on which R stores P: n. Later W reads a greater one. The kernel's program makes it greater by one locked
+//! addition on that CPU, a full barrier; say that A is the one that makes n+1. A comes after W read n, so X is visible
+//! at A. On its CPU, R stores P before A or after it.
+//! - Before: P is visible when A is (x86 keeps the order of stores), so W, which saw A or a later addition, sees P.
+//! - After: R loads X after P was stored, wherever it runs by then, so after A, and sees X. The processor may load
+//!   before it stores, but not before A, since A is a full barrier.
 //!
-//! One of both holds in each of the three cases. A thread that moves to another CPU in between was switched out, which
-//! is a full barrier, and so is each CPU's switch to another thread: a CPU on which R no longer runs has published P.
-//! The clock of the program may run ahead by what [`SLACK_NS`](rule::SLACK_NS) allows for. Both sides read the
-//! machine's clock: a process in a time namespace of its own is refused (`clock`).
+//! There is no third case, since A is one instruction. That the run of the program which made n may still be under way
+//! when W reads it does no harm: what counts is the addition. So growth by one is enough, and no clock is read.
 //!
 //! An idle CPU makes no exception: it is not told apart, but the daemon has the same program run there. (A flag "idle"
 //! would have to be cleared in time by a program that may be left out, and would freeze with the daemon.) Of a CPU that
-//! is offline, the daemon states when it was: a time that it read before it saw, in the kernel's list, that the CPU is
-//! not there. Its threads were moved away, with full barriers, and those that run there later load later.
+//! is offline, the daemon counts how often it looked and found it so. Its threads were moved away, with full barriers,
+//! and those that run there later load later. Growth by one may be of a look that began before W's fence; growth by two
+//! is not ([`rule::turn`]), and so it is with the turns of [`Stamps::ask_turns`].
 //!
 //! # Evidence
 //! tests/model_stamps.rs; crates/barrierd/tests/litmus.rs: on the machine, in one process and across two;
 //! crates/cli/tests/barrierd.rs: daemons that stop, forged pages.
 //! # Sources
 //! P. Khuong, "Preemption is GC for memory reordering" and barrierd; Intel SDM volume 3, 9.2.2 and 9.2.5 (locked
-//! instructions); Linux kernel/time/timekeeping.c on `ktime_get_mono_fast_ns`.
+//! instructions).
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(any(miri, unc_model, unc_portable))))]
+mod asked;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(any(miri, unc_model, unc_portable))))]
 mod client;
 #[cfg(not(all(
@@ -49,23 +51,35 @@ mod client;
     target_arch = "x86_64",
     not(any(miri, unc_model, unc_portable))
 )))]
-#[path = "stamps/elsewhere.rs"]
-mod client;
+mod elsewhere;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(any(miri, unc_model, unc_portable))))]
-pub mod clock;
+mod hello;
 pub mod layout;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(any(miri, unc_model, unc_portable))))]
+mod lease;
 mod no_stamps;
 pub mod rule;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(any(miri, unc_model, unc_portable))))]
 mod words;
 
-pub use client::Stamps;
 #[cfg(all(
     target_os = "linux",
     target_arch = "x86_64",
     not(any(miri, unc_model, unc_portable))
 ))]
-pub use client::{Cpu, Work};
+pub use asked::Asked;
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    not(any(miri, unc_model, unc_portable))
+))]
+pub use client::{Cpu, Seen, Stamps, Work};
+#[cfg(not(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    not(any(miri, unc_model, unc_portable))
+)))]
+pub use elsewhere::{Asked, Stamps};
 pub use no_stamps::NoStamps;
 #[cfg(all(
     target_os = "linux",
@@ -82,13 +96,6 @@ pub const SOCKET_VARIABLE: &str = "UNC_BARRIERD";
 pub const HELLO_WORDS: usize = 8;
 /// What a client writes when it waits.
 pub const WAITS: u8 = b'w';
-
-/// When a heavy fence was asked for, by `CLOCK_MONOTONIC`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Asked {
-    /// The time in nanoseconds.
-    pub at_ns: u64,
-}
 
 /// The path of the daemon's socket.
 pub fn socket() -> std::path::PathBuf {

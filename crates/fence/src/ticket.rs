@@ -17,7 +17,7 @@ use crate::barriers::Barriers;
 use crate::mprotect;
 use crate::quiescent::Quiescent;
 use crate::reason::Refused;
-use crate::stamps::{Asked, Stamps};
+use crate::stamps::Asked;
 use std::time::Duration;
 use uncontended_atomic::Scope;
 
@@ -28,7 +28,8 @@ static MPROTECT: Barriers = Barriers::new();
 /// A heavy fence that was asked for ([`Fences::ticket`](crate::Fences::ticket)).
 ///
 /// A thread makes one after it has, say, unlinked a node, continues to work, and looks at the ticket from time to time.
-/// Tickets cost an atomic addition each. A barrier serves all those made before it began, of all threads.
+/// A ticket costs an atomic addition (of stamps, also a look at the count of each CPU). A barrier serves all those made
+/// before it began, of all threads.
 ///
 /// ```
 /// let unlinked = uncontended_fence::Fences::process().ticket();
@@ -37,11 +38,11 @@ static MPROTECT: Barriers = Barriers::new();
 /// assert!(unlinked.is_complete());
 /// # Ok::<(), uncontended_fence::Refused>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[must_use = "a heavy fence that is not awaited orders nothing"]
 pub struct Ticket(Kind);
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Kind {
     /// The maker ran a full fence.
     Complete,
@@ -49,8 +50,8 @@ enum Kind {
     Expedited(u64),
     /// A request to [`MPROTECT`].
     Mprotect(u64),
-    /// The time after which all CPUs are to be stamped.
-    Stamps(&'static Stamps, Asked),
+    /// The counts that are to grow.
+    Stamps(Asked),
     /// A request to these threads.
     CheckIn(&'static Quiescent, u64),
 }
@@ -78,19 +79,19 @@ impl Ticket {
         Ticket(Kind::Mprotect(MPROTECT.request()))
     }
 
-    pub(crate) fn stamps(stamps: &'static Stamps) -> Ticket {
-        Ticket(Kind::Stamps(stamps, stamps.ask()))
+    pub(crate) fn stamps(asked: Asked) -> Ticket {
+        Ticket(Kind::Stamps(asked))
     }
 
     /// Whether the fence is complete. It only looks, which takes nanoseconds.
     #[cfg_attr(unc_model, track_caller)]
     pub fn is_complete(&self) -> bool {
-        match self.0 {
+        match &self.0 {
             Kind::Complete => true,
-            Kind::Expedited(number) => EXPEDITED.is_served(number),
-            Kind::Mprotect(number) => MPROTECT.is_served(number),
-            Kind::Stamps(stamps, asked) => stamps.is_past(asked),
-            Kind::CheckIn(threads, number) => threads.is_ripe(number),
+            &Kind::Expedited(number) => EXPEDITED.is_served(number),
+            &Kind::Mprotect(number) => MPROTECT.is_served(number),
+            Kind::Stamps(asked) => asked.is_past(),
+            &Kind::CheckIn(threads, number) => threads.is_ripe(number),
         }
     }
 
@@ -102,15 +103,17 @@ impl Ticket {
     /// The backend worked before and is refused now. The ticket remains incomplete.
     #[cfg_attr(unc_model, track_caller)]
     pub fn poll(&self) -> Result<bool, Refused> {
-        match self.0 {
+        match &self.0 {
             Kind::Complete => Ok(true),
-            Kind::Mprotect(number) => MPROTECT.serve(number, mprotect::barrier),
-            Kind::Stamps(stamps, asked) => stamps.poll(asked),
-            Kind::CheckIn(threads, number) => {
+            &Kind::Mprotect(number) => MPROTECT.serve(number, mprotect::barrier),
+            Kind::Stamps(asked) => asked.poll(),
+            &Kind::CheckIn(threads, number) => {
                 threads.check_in_here(number);
                 Ok(threads.is_ripe(number))
             }
-            Kind::Expedited(number) => EXPEDITED.serve(number, || backend::barrier(Scope::Private)),
+            &Kind::Expedited(number) => {
+                EXPEDITED.serve(number, || backend::barrier(Scope::Private))
+            }
         }
     }
 
@@ -135,8 +138,8 @@ impl Ticket {
 
     #[cfg_attr(unc_model, track_caller)]
     fn wait_at_most(&self, limit: Option<Duration>) -> Result<bool, Refused> {
-        if let Kind::Stamps(stamps, asked) = self.0 {
-            return stamps.wait(asked, limit);
+        if let Kind::Stamps(asked) = &self.0 {
+            return asked.wait(limit);
         }
         let backoff = Backoff::new(limit);
         loop {

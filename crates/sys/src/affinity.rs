@@ -25,13 +25,33 @@ pub fn allowed() -> io::Result<Vec<usize>> {
 /// One more than the highest number that a CPU of this machine may have, plugged in or not; none if the kernel does not
 /// say. There may be gaps in the numbers.
 pub fn possible() -> Option<usize> {
-    after_last(&std::fs::read_to_string("/sys/devices/system/cpu/possible").ok()?)
+    listed("possible")?.last()?.checked_add(1)
 }
 
-/// One more than the last number of a list such as `0-3,8-11`.
-fn after_last(list: &str) -> Option<usize> {
-    let last = list.trim().rsplit([',', '-']).next()?;
-    last.parse::<usize>().ok()?.checked_add(1)
+/// The CPUs that the kernel lists under this name: `possible`, `online`, `nohz_full`. None if it has no such list.
+pub fn listed(name: &str) -> Option<Vec<usize>> {
+    let path = std::path::Path::new("/sys/devices/system/cpu").join(name);
+    parse(&std::fs::read_to_string(path).ok()?)
+}
+
+/// The most CPUs that Linux can be built for.
+const MOST: usize = 8_192;
+
+/// The CPUs of a list such as `0-3,8`, in ascending order. None for anything else.
+pub fn parse(list: &str) -> Option<Vec<usize>> {
+    let mut cpus = Vec::new();
+    for part in list.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |digits: &str| digits.trim().parse::<usize>().ok();
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last || last >= MOST {
+            return None;
+        }
+        cpus.extend(first..=last);
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Some(cpus)
 }
 
 /// Pins the calling thread to one CPU.
@@ -69,16 +89,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_highest_number_counts_and_not_how_many_there_are() {
-        for (list, end) in [("0\n", 1), ("0-1\n", 2), ("0-3,8-11", 12), ("0,2", 3)] {
-            assert_eq!(after_last(list), Some(end), "{list}");
+    fn lists_are_read() {
+        assert_eq!(parse("0-3,8\n"), Some(vec![0, 1, 2, 3, 8]));
+        assert_eq!(parse("5,1-2,2"), Some(vec![1, 2, 5]));
+        for odd in ["", "a", "3-1", "1-", "-1", "1,,2", "0-99999999999999999999", "0-8192"] {
+            assert_eq!(parse(odd), None, "{odd:?}");
         }
-        assert_eq!(
-            [after_last(""), after_last("all"), after_last(&usize::MAX.to_string())],
-            [None; 3]
-        );
+    }
+
+    #[test]
+    fn the_highest_number_counts_and_not_how_many_there_are() {
         let allowed = allowed().unwrap();
         assert!(possible().is_none_or(|end| allowed.iter().all(|&cpu| cpu < end)), "{allowed:?}");
+        if let (Some(possible), Some(online)) = (listed("possible"), listed("online")) {
+            assert!(online.iter().all(|cpu| possible.contains(cpu)), "{online:?} {possible:?}");
+        }
+        assert_eq!(listed("no-such-list"), None);
     }
 
     #[test]

@@ -1,17 +1,20 @@
 //! Passing descriptors to another process through a socket, and waiting for several.
 //!
 //! # Contract
-//! [`send`] passes bytes and descriptors as one message; [`receive`] takes one. Neither waits longer than the socket's
-//! own limits, and neither raises SIGPIPE.
+//! [`connect`] waits for a limited time for a listener that does not accept. [`send`] passes bytes and descriptors as
+//! one message; [`receive`] takes one. Neither waits longer than the socket's own limits, and neither raises SIGPIPE.
 //! # Invariants
 //! I1: room for control data begins at a multiple of eight bytes, and its length is that of the buffer.
 //! # Sources
-//! unix(7), SCM_RIGHTS and SO_PEERCRED; cmsg(3); recvmsg(2), MSG_CTRUNC.
+//! unix(7), SCM_RIGHTS and SO_PEERCRED; socket(7), SO_SNDTIMEO, which holds for `connect`, too; cmsg(3); recvmsg(2),
+//! MSG_CTRUNC.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
 /// The most descriptors of one message.
@@ -20,6 +23,39 @@ pub const MOST: usize = 8;
 /// Room for the header of control data and [`MOST`] descriptors.
 type Control = [u64; WORDS];
 const WORDS: usize = 2 + MOST / 2 + 1;
+
+/// Connects to a stream socket; waits for at most `limit` for room in the queue of those that its listener has not
+/// accepted yet. The limit stays that of later writes.
+///
+/// # Errors
+/// Those of `socket` and `connect`: `WouldBlock` after `limit`, `Interrupted` by a signal.
+pub fn connect(path: &Path, limit: Duration) -> io::Result<UnixStream> {
+    let path = path.as_os_str().as_bytes();
+    // SAFETY: zeroed (L5).
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    if path.len() >= address.sun_path.len() {
+        return Err(io::Error::from_raw_os_error(libc::ENAMETOOLONG));
+    }
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    for (to, &byte) in address.sun_path.iter_mut().zip(path) {
+        *to = byte.cast_signed() as libc::c_char;
+    }
+    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
+    // SAFETY: numbers only (L1).
+    let fd = unsafe { libc::socket(libc::AF_UNIX, kind, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: a new descriptor (L4).
+    let socket = UnixStream::from(unsafe { OwnedFd::from_raw_fd(fd) });
+    socket.set_write_timeout(Some(limit))?;
+    let length = size_of_val(&address) as libc::socklen_t;
+    // SAFETY: an address, and its length (L2).
+    match unsafe { libc::connect(fd, (&raw const address).cast(), length) } {
+        0 => Ok(socket),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
 
 /// Sends `bytes` and `descriptors` as one message.
 ///
@@ -198,6 +234,26 @@ mod tests {
         drop(there);
         assert_eq!(receive(&here, &mut [0; 4]).unwrap().0, 0);
         assert_eq!(send(&here, b"x", &[]).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn a_listener_that_does_not_accept_is_not_waited_for() {
+        let folder = uncontended_testkit::Folder::new();
+        let path = folder.path().join("s");
+        let connect = |path: &Path| super::connect(path, Duration::from_millis(20));
+        assert_eq!(connect(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let mut waiting = Vec::new();
+        let error = loop {
+            match connect(&path) {
+                Ok(socket) => waiting.push(socket),
+                Err(error) => break error,
+            }
+            assert!(waiting.len() < 100_000);
+        };
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        let long = folder.path().join("x".repeat(108));
+        assert_eq!(connect(&long).unwrap_err().raw_os_error(), Some(libc::ENAMETOOLONG));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Giving up rights for good.
 //!
 //! # Contract
-//! After [`give_up`] this thread, and what it starts, can never again do what only root may. Call it while the process
-//! has one thread: the kernel keeps capabilities for each.
+//! After [`give_up`] this thread, and what it starts, can never again do what only root may, whatever it executes. Call
+//! it while the process has one thread: the kernel keeps capabilities for each.
 //! # Sources
 //! credentials(7), capabilities(7), prctl(2) for PR_SET_NO_NEW_PRIVS.
 
@@ -67,6 +67,7 @@ pub fn give_up(to: User) -> io::Result<()> {
     if User::current().user == 0 {
         // SAFETY: no groups: a null pointer (L2).
         done(unsafe { libc::setgroups(0, std::ptr::null()) })?;
+        empty_bounds();
     }
     // SAFETY: numbers only (L1).
     done(unsafe { libc::setresgid(to.group, to.group, to.group) })?;
@@ -86,6 +87,16 @@ pub fn unmasked<T>(make: impl FnOnce() -> T) -> T {
     // SAFETY: a number (L1).
     unsafe { libc::umask(mask) };
     made
+}
+
+/// Empties the set of capabilities that a file which is executed can give. Root without the right to do so (in some
+/// containers) keeps them; after PR_SET_NO_NEW_PRIVS no file gives any, so this is a second wall.
+fn empty_bounds() {
+    // SAFETY: numbers only (L1).
+    let drop =
+        |capability: &i32| unsafe { libc::prctl(libc::PR_CAPBSET_DROP, *capability, 0, 0, 0) == 0 };
+    // Up to the last one that this kernel knows.
+    let _ = (0..).take_while(drop).count();
 }
 
 fn without_capabilities() -> io::Result<()> {

@@ -28,7 +28,7 @@ impl Running {
         };
         let is_ended = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&is_ended);
-        let thread = std::thread::spawn(move || daemon.run(|| told.load(Relaxed)));
+        let thread = std::thread::spawn(move || daemon.run(|| told.load(Relaxed), |_| {}));
         Some(Running { folder, is_ended, thread: Some(thread) })
     }
 

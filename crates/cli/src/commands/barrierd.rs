@@ -5,17 +5,16 @@ use crate::deliver::{refuse, write_failure};
 use crate::files;
 use clap::Args;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
-use uncontended_barrierd::stamps::layout::Facts;
-use uncontended_barrierd::stamps::{Cpu, NoStamps, Stamps, Work, socket};
-use uncontended_barrierd::{Daemon, Options, Refusal, User, parse_cpus};
+use std::time::Duration;
+use uncontended_barrierd::stamps::{self, Cpu, NoStamps, Stamps, socket};
+use uncontended_barrierd::{Daemon, Options, Refusal, User};
 use uncontended_decide::{Failure, catch_interrupts};
 use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::{count, duration, percent};
 use uncontended_sys::clock::monotonic_ns;
-use uncontended_sys::interrupts;
+use uncontended_sys::{affinity, interrupts};
 
 /// The JSON's name.
 pub(crate) const SCHEMA: &str = "uncontended.barrierd/1";
@@ -83,10 +82,18 @@ impl Flags {
     fn answer(&self) -> Result<(), Failure> {
         let path = self.socket.clone().unwrap_or_else(socket);
         if self.status {
-            let seen = Stamps::look(&path).map_err(|error| no_stamps(&error, &path))?;
-            return self.show(&Seen::of(seen, None));
+            return self.show(&look(&path, Duration::ZERO)?);
         }
-        let cpus = self.cpus.as_deref().map(parse_cpus).transpose().map_err(refused)?;
+        if self.json.is_some() && !self.once {
+            return Err(Failure::new(
+                "--json writes what --status and --once show, and this is neither",
+                "`unc barrierd --status --json FILE`, while the daemon runs",
+            ));
+        }
+        let parse = |list: &str| {
+            affinity::parse(list).ok_or_else(|| refused(Refusal::NotCpus(list.to_owned())))
+        };
+        let cpus = self.cpus.as_deref().map(parse).transpose()?;
         let user = self.user()?;
         catch_interrupts()?;
         let daemon = Daemon::start(&Options { socket: path.clone(), cpus }).map_err(refused)?;
@@ -102,7 +109,7 @@ impl Flags {
         }
         daemon.confine(user).map_err(refused)?;
         tell(&format!("unc: barrierd serves {}\n", path.display()));
-        daemon.run(|| interrupts::received().is_some()).map_err(refused)
+        daemon.run(|| interrupts::received().is_some(), warn).map_err(refused)
     }
 
     /// The user that the daemon becomes.
@@ -116,21 +123,24 @@ impl Flags {
     }
 
     /// Serves itself as a client that waits.
-    fn watch(&self, daemon: Daemon, path: &std::path::Path) -> Result<(), Failure> {
+    fn watch(&self, daemon: Daemon, path: &Path) -> Result<(), Failure> {
         let (told, ended) = std::sync::mpsc::channel::<()>();
         let seen = std::thread::scope(|threads| {
             let is_ended =
                 || matches!(ended.try_recv(), Err(std::sync::mpsc::TryRecvError::Disconnected));
             let watching = threads.spawn(move || {
                 let _told = told;
-                waits(path)
+                look(path, ONCE)
             });
-            daemon.run(is_ended).map_err(refused)?;
-            watching
-                .join()
-                .expect("a client does not panic")
-                .map_err(|error| no_stamps(&error, path))
+            daemon.run(is_ended, warn).map_err(refused)?;
+            watching.join().expect("a client does not panic")
         })?;
+        if seen.memory.fences_ns.is_empty() {
+            return Err(Failure::new(
+                format!("no fence was complete within {}", duration(ONCE.as_nanos() as u64)),
+                "try again on a machine that is less busy; meanwhile programs use membarrier",
+            ));
+        }
         self.show(&seen)
     }
 
@@ -139,54 +149,44 @@ impl Flags {
             let text = format!("{:#}\n", seen.json());
             files::write(path, text.as_bytes())?;
         }
-        let is_taken = self.json.as_deref() == Some(std::path::Path::new("-"));
+        let is_taken = self.json.as_deref() == Some(Path::new("-"));
         say(&seen.text(), is_taken)
     }
 }
 
-/// Waits for one fence after another, as long as `--once` watches.
-fn waits(path: &std::path::Path) -> Result<Seen, NoStamps> {
-    let stamps = Stamps::connect_to(path)?;
-    let (began, mut waited) = (Instant::now(), Vec::new());
-    while began.elapsed() < ONCE {
-        let asked = Instant::now();
-        if stamps.wait(stamps.ask(), Some(ONCE)) != Ok(true) {
-            break;
-        }
-        waited.push(asked.elapsed().as_nanos() as u64);
-    }
-    waited.sort_unstable();
-    Ok(Seen::of((stamps.facts().clone(), stamps.work(), stamps.cpus()), Some(waited)))
+/// Tells why new clients have to wait.
+fn warn(error: &std::io::Error) {
+    tell(&format!(
+        "unc: barrierd takes no new clients for now: {error}\n     raise its limit of open files, if that is why: ulimit -n\n"
+    ));
 }
 
-/// A daemon's memory, as it was at one time.
+fn look(path: &Path, watch: Duration) -> Result<Seen, Failure> {
+    let mut memory = Stamps::look(path, watch).map_err(|error| no_stamps(&error, path))?;
+    memory.fences_ns.sort_unstable();
+    Ok(Seen { now_ns: monotonic_ns(), memory })
+}
+
+/// A daemon's memory, as it was at one time; what fences took, in ascending order.
 struct Seen {
     now_ns: u64,
-    facts: Facts,
-    work: Work,
-    cpus: Vec<Cpu>,
-    /// What fences took, in order, where there were any.
-    waits_ns: Option<Vec<u64>>,
+    memory: stamps::Seen,
 }
 
 impl Seen {
-    fn of((facts, work, cpus): (Facts, Work, Vec<Cpu>), waits_ns: Option<Vec<u64>>) -> Seen {
-        Seen { now_ns: monotonic_ns(), facts, work, cpus, waits_ns }
-    }
-
     /// How long the daemon has run.
     fn ran_ns(&self) -> u64 {
-        self.now_ns.saturating_sub(self.facts.generation).max(1)
+        self.now_ns.saturating_sub(self.memory.facts.generation).max(1)
     }
 
     /// The daemon's share of a CPU.
     fn daemon_share(&self) -> f64 {
-        self.work.busy_ns as f64 / self.ran_ns() as f64
+        self.memory.work.busy_ns as f64 / self.ran_ns() as f64
     }
 
     /// The program's share of a CPU's time, if its cost is known.
     fn program_share(&self, cpu: &Cpu) -> Option<f64> {
-        Some(cpu.runs as f64 * self.facts.program_ns? as f64 / self.ran_ns() as f64)
+        Some(cpu.runs as f64 * self.memory.facts.program_ns? as f64 / self.ran_ns() as f64)
     }
 
     fn age_ns(&self, at_ns: u64) -> Option<u64> {
@@ -203,7 +203,7 @@ impl Seen {
         ];
         let mut table = Table::new(columns);
         let ago = |at_ns| self.age_ns(at_ns).map_or_else(|| "never".to_owned(), duration);
-        for cpu in &self.cpus {
+        for cpu in &self.memory.cpus {
             let share = self.program_share(cpu).map_or_else(String::new, percent);
             table.row([
                 cpu.cpu.to_string(),
@@ -214,18 +214,20 @@ impl Seen {
             ]);
         }
         let mut text = table.text(COLUMNS, Paint::default());
-        let program = self.facts.program_ns.map_or_else(|| "of unknown cost".to_owned(), duration);
+        let program =
+            self.memory.facts.program_ns.map_or_else(|| "of unknown cost".to_owned(), duration);
         text += &format!(
             "\nThe program in the kernel takes {program} a run; the daemon (process {}), {} of a CPU in {}.\n\
              {} turns of its clock, {} visits to CPUs without interrupts.\n",
-            self.facts.pid,
+            self.memory.facts.pid,
             percent(self.daemon_share()),
             duration(self.ran_ns()),
-            count(self.work.turns),
-            count(self.work.visits),
+            count(self.memory.work.turns),
+            count(self.memory.work.visits),
         );
-        if let Some(waits) = self.waits_ns.as_ref().filter(|waits| !waits.is_empty()) {
-            let [half, most] = [waits[waits.len() / 2], waits[waits.len() - 1]].map(duration);
+        let waits = &self.memory.fences_ns;
+        if let Some(&most) = waits.last() {
+            let [half, most] = [waits[waits.len() / 2], most].map(duration);
             let count = count(waits.len() as u64);
             text +=
                 &format!("{count} fences, one after the other: median {half}, longest {most}.\n");
@@ -245,18 +247,18 @@ impl Seen {
         };
         json!({
             "schema": SCHEMA,
-            "pid": self.facts.pid,
+            "pid": self.memory.facts.pid,
             "running_ns": self.ran_ns(),
-            "tick_ns": self.facts.tick_ns,
-            "patience_ns": self.facts.patience_ns,
-            "heartbeat_age_ns": self.age_ns(self.work.heartbeat_ns),
-            "turns": self.work.turns,
-            "oldest_age_ns": self.age_ns(self.work.oldest_ns),
-            "visits": self.work.visits,
-            "program_ns": self.facts.program_ns,
+            "tick_ns": self.memory.facts.tick_ns,
+            "patience_ns": self.memory.facts.patience_ns,
+            "heartbeat_age_ns": self.age_ns(self.memory.work.heartbeat_ns),
+            "turns": self.memory.work.turns,
+            "oldest_age_ns": self.age_ns(self.memory.work.oldest_ns),
+            "visits": self.memory.work.visits,
+            "program_ns": self.memory.facts.program_ns,
             "daemon_share": self.daemon_share(),
-            "cpus": self.cpus.iter().map(cpu).collect::<Vec<_>>(),
-            "fences_ns": self.waits_ns,
+            "cpus": self.memory.cpus.iter().map(cpu).collect::<Vec<_>>(),
+            "fences_ns": Some(&self.memory.fences_ns).filter(|fences| !fences.is_empty()),
         })
     }
 }
@@ -265,7 +267,7 @@ fn refused(refusal: Refusal) -> Failure {
     Failure::new(refusal.to_string(), refusal.remedy())
 }
 
-fn no_stamps(error: &NoStamps, path: &std::path::Path) -> Failure {
+fn no_stamps(error: &NoStamps, path: &Path) -> Failure {
     let cause = format!("{}: {error}", path.display());
     let remedy = match error {
         NoStamps::NotRunning => {
@@ -275,6 +277,7 @@ fn no_stamps(error: &NoStamps, path: &std::path::Path) -> Failure {
             "use the `unc` that the daemon was started from, or restart the daemon"
         }
         NoStamps::Full => "try again later, or with fewer clients",
+        NoStamps::Silent => "end what has the socket, and start a daemon, as root: `unc barrierd`",
         _ => "restart the daemon, as root: `unc barrierd`",
     };
     Failure::new(cause, remedy)

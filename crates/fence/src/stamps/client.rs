@@ -1,47 +1,24 @@
-//! A connection to the daemon, and waiting for its stamps.
-//!
-//! # State
-//! `own` is the time of the latest barrier that this process ran because the daemon was silent: a stamp of all CPUs.
-//! `nudged` is when the daemon was last told that a thread waits.
+//! A connection to the daemon.
 //!
 //! # Invariants
-//! I1: both mappings are of files that cannot become shorter: a frozen array of the kernel's, and a sealed memory file.
-//! I2: `followed` has all CPUs on which a light fence may run that pairs with this.
+//! I1: the followed CPUs are all on which a light fence may run that pairs with this.
 
-use super::layout::{Facts, MAGIC, MOST_CPUS, STAMP_WORDS, VERSION, page_words, word};
-use super::words::{Access, Words};
-use super::{Asked, HELLO_WORDS, NoStamps, WAITS, clock, rule, socket};
-use crate::backoff::now_ns;
-use crate::bare;
-use crate::reason::Refused;
-use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::time::Duration;
+use super::NoStamps;
+use super::asked::Asked;
+use super::layout::{Facts, word};
+use super::lease::Lease;
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
 use uncontended_atomic::Ordering::Relaxed;
-use uncontended_atomic::{AtomicU64, Scope, futex_wait};
-use uncontended_sys::{bpf, memfd, passing, rights};
-
-/// How long to wait for the daemon's message.
-const HELLO_LIMIT: Duration = Duration::from_secs(2);
-/// The number of every user that this user namespace does not know.
-const UNMAPPED: u32 = 65534;
-/// The shortest time between two messages to the daemon. It looks after CPUs at most as often.
-const NUDGE_APART_NS: u64 = 1_000_000;
-/// The shortest and longest sleep between two looks.
-const SLEEP_NS: (u64, u64) = (200_000, 20_000_000);
+use uncontended_atomic::{Arc, Mutex, MutexGuard};
 
 /// The stamps of a running daemon.
 #[derive(Debug)]
 pub struct Stamps {
-    page: Words,
-    stamps: Words,
-    socket: UnixStream,
-    facts: Facts,
-    followed: Vec<usize>,
-    own: AtomicU64,
-    nudged: AtomicU64,
+    path: PathBuf,
+    /// The daemon's memory; after [`renew`](Stamps::renew), that of the next daemon.
+    lease: Mutex<Arc<Lease>>,
 }
 
 /// A CPU in a daemon's memory.
@@ -72,13 +49,26 @@ pub struct Work {
     pub busy_ns: u64,
 }
 
+/// A daemon's memory at one time.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// What it says of itself.
+    pub facts: Facts,
+    /// What it has done.
+    pub work: Work,
+    /// The CPUs that it follows.
+    pub cpus: Vec<Cpu>,
+    /// How long fences took.
+    pub fences_ns: Vec<u64>,
+}
+
 impl Stamps {
     /// Connects to the daemon whose socket is at [`socket`](super::socket), which follows all CPUs.
     ///
     /// # Errors
     /// See [`NoStamps`].
     pub fn connect() -> Result<Stamps, NoStamps> {
-        Stamps::connect_to(&socket())
+        Stamps::connect_to(&super::socket())
     }
 
     /// The same, at another path.
@@ -87,7 +77,7 @@ impl Stamps {
     /// See [`NoStamps`]; [`NoStamps::Unfollowed`] if the daemon follows some CPUs alone.
     pub fn connect_to(path: &Path) -> Result<Stamps, NoStamps> {
         let stamps = Stamps::open(path)?;
-        match stamps.facts.followed.iter().position(|followed| !followed) {
+        match stamps.facts().followed.iter().position(|followed| !followed) {
             Some(cpu) => Err(NoStamps::Unfollowed(cpu)),
             None => Ok(stamps),
         }
@@ -102,157 +92,80 @@ impl Stamps {
     /// # Errors
     /// See [`NoStamps`].
     pub unsafe fn connect_to_part(path: &Path) -> Result<Stamps, NoStamps> {
-        Stamps::open(path)
+        Stamps::open(path) // I1, by the caller.
     }
 
-    /// What the daemon at this path says of itself and of its CPUs, whichever it follows.
+    /// What the daemon at this path says of itself and of its CPUs, whichever it follows, after as many fences, one
+    /// after the other, as are complete within `watch`.
     ///
     /// # Errors
     /// See [`NoStamps`].
-    pub fn look(path: &Path) -> Result<(Facts, Work, Vec<Cpu>), NoStamps> {
+    pub fn look(path: &Path, watch: Duration) -> Result<Seen, NoStamps> {
         let stamps = Stamps::open(path)?;
-        Ok((stamps.facts.clone(), stamps.work(), stamps.cpus()))
+        let (began, mut fences_ns) = (Instant::now(), Vec::new());
+        loop {
+            let asked = Instant::now();
+            let left = watch.saturating_sub(began.elapsed());
+            if left.is_zero() || stamps.ask().wait(Some(left)) != Ok(true) {
+                break;
+            }
+            fences_ns.push(asked.elapsed().as_nanos() as u64);
+        }
+        let (facts, work, cpus) = (stamps.facts(), stamps.work(), stamps.cpus());
+        Ok(Seen { facts, work, cpus, fences_ns })
     }
 
     fn open(path: &Path) -> Result<Stamps, NoStamps> {
-        if !clock::is_machines() {
-            return Err(NoStamps::OtherClock);
+        let lease = Mutex::new(Arc::new(Lease::open(path)?));
+        Ok(Stamps { path: path.to_owned(), lease })
+    }
+
+    /// Connects to the daemon that has taken the place of one that is silent; whether it did. A silent daemon's
+    /// fences are complete by membarrier, so call this from time to time, outside what has to be fast: it may wait
+    /// for seconds. Fences that were asked for before keep the daemon that they were asked of.
+    ///
+    /// # Errors
+    /// See [`NoStamps`]; [`NoStamps::Unfollowed`] if the next daemon follows fewer CPUs. The connection remains as it
+    /// was.
+    pub fn renew(&self) -> Result<bool, NoStamps> {
+        let before = self.lease();
+        if before.nudge() {
+            return Ok(false);
         }
-        let socket = UnixStream::connect(path).map_err(refused)?;
-        let user = passing::user(&socket).map_err(failed)?;
-        let is_ours = user == rights::User::current().user && user != UNMAPPED;
-        if user != 0 && !is_ours {
-            return Err(NoStamps::Untrusted(user));
+        let next = Lease::open(&self.path)?;
+        let is_lost = |cpu: &&usize| next.facts.followed.get(**cpu) != Some(&true);
+        if let Some(&cpu) = before.followed.iter().find(is_lost) {
+            return Err(NoStamps::Unfollowed(cpu)); // I1
         }
-        socket.set_read_timeout(Some(HELLO_LIMIT)).map_err(failed)?;
-        let (cpus, [stamps, page]) = hello(&socket)?;
-        socket.set_nonblocking(true).map_err(failed)?;
-        if !bpf::is_frozen_array(&stamps) {
-            return Err(NoStamps::Malformed("the stamps are not a frozen array of the kernel's"));
-        }
-        if !memfd::is_sealed_for_others(page.as_fd()) {
-            return Err(NoStamps::Malformed("the page is not a sealed memory file"));
-        }
-        let map = |file: &OwnedFd, words| match Words::open(file.as_fd(), words, Access::Read) {
-            Err(error) if error.kind() == ErrorKind::InvalidInput => {
-                Err(NoStamps::Malformed("the memory is shorter than its CPUs need"))
-            }
-            mapped => mapped.map_err(failed),
-        };
-        let page = map(&page, page_words(cpus))?;
-        let stamps = map(&stamps, cpus * STAMP_WORDS)?;
-        let facts = Facts::read(page.all())?;
-        if facts.followed.len() != cpus {
-            return Err(NoStamps::Malformed(
-                "the message and the page differ in the number of CPUs",
-            ));
-        }
-        let followed = (0..cpus).filter(|&cpu| facts.followed[cpu]).collect();
-        // After the daemon's death, this process and others complete tickets by barriers, which must reach its threads.
-        bare::register(Scope::Shared).map_err(|refused| NoStamps::NoBarrier(refused.errno))?;
-        let (own, nudged) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Stamps { page, stamps, socket, facts, followed, own, nudged })
+        *self.held() = Arc::new(next);
+        Ok(true)
     }
 
     /// Asks for a heavy fence: everything that this thread has written is before it.
     pub fn ask(&self) -> Asked {
-        Asked { at_ns: rule::ask(now_ns) }
+        Asked::by_counts(self.lease())
     }
 
-    /// Whether every CPU has been quiet since then: the fence is complete. It only looks.
-    pub fn is_past(&self, asked: Asked) -> bool {
-        // A barrier's time is by the same clock as the question's.
-        rule::latest(&[&self.own]) > asked.at_ns
-            || self.followed.iter().all(|&cpu| rule::is_later(self.quiet_ns(cpu), asked.at_ns))
-    }
-
-    /// Whether the fence is complete. A fence that is late (by more than a tick) has the daemon see after the CPUs that
-    /// lag; if the daemon is silent, this thread runs a barrier.
-    ///
-    /// # Errors
-    /// The daemon is silent, and membarrier is refused. The fence remains incomplete.
-    pub fn poll(&self, asked: Asked) -> Result<bool, Refused> {
-        if self.is_past(asked) {
-            return Ok(true);
-        }
-        let late_ns = self.facts.tick_ns + self.facts.tick_ns / 4;
-        let is_late = now_ns() > asked.at_ns.saturating_add(late_ns);
-        if is_late && !self.is_alive_after(self.nudge()) {
-            return self.barrier().map(|()| self.is_past(asked));
-        }
-        Ok(false)
-    }
-
-    /// Waits until the fence is complete, for `limit` at most. Returns whether it is. The daemon wakes the waiter at
-    /// each turn; without a turn, it looks again after a tenth of what it has waited so far.
-    ///
-    /// # Errors
-    /// Those of [`poll`](Stamps::poll).
-    pub fn wait(&self, asked: Asked, limit: Option<Duration>) -> Result<bool, Refused> {
-        let start_ns = now_ns();
-        let limit = limit.and_then(|limit| u64::try_from(limit.as_nanos()).ok());
-        let end_ns = start_ns.saturating_add(limit.unwrap_or(u64::MAX));
-        loop {
-            let turn = self.page.all()[word::TURN].load(Relaxed);
-            if self.poll(asked)? {
-                return Ok(true);
-            }
-            let now = now_ns();
-            if now >= end_ns {
-                return Ok(false);
-            }
-            if !self.is_alive_after(self.nudge()) {
-                self.barrier()?;
-                continue;
-            }
-            let pause_ns = ((now - start_ns) / 10).clamp(SLEEP_NS.0, SLEEP_NS.1);
-            let until_ns = now.saturating_add(pause_ns).min(end_ns);
-            futex_wait(&self.page.all()[word::TURN], turn as u32, Some(until_ns), Scope::Shared);
-        }
+    /// Asks for a heavy fence by turns of the daemon, which is complete later than [`ask`](Stamps::ask)'s, and which
+    /// takes the same time to ask and to look however many CPUs there are. Turns pass only while a thread waits.
+    pub fn ask_turns(&self) -> Asked {
+        Asked::by_turns(self.lease())
     }
 
     /// Whether the daemon has worked within the time that it promised.
     pub fn is_alive(&self) -> bool {
-        let heartbeat_ns = self.page.all()[word::HEARTBEAT].load(Relaxed);
-        heartbeat_ns > 0 && now_ns() <= heartbeat_ns.saturating_add(self.facts.patience_ns)
-    }
-
-    /// Asks for a heavy fence in turns of the daemon's virtual clock: for a program that reads no clock.
-    pub fn ask_turns(&self) -> u64 {
-        rule::ask_turns(&self.page.all()[word::TURN])
-    }
-
-    /// Whether the turns since then are enough. They take longer than [`is_past`](Stamps::is_past), and pass only while
-    /// a thread waits ([`wait_turns`](Stamps::wait_turns)).
-    pub fn is_turned(&self, asked: u64) -> bool {
-        rule::is_turned(&self.page.all()[word::TURN], asked)
-    }
-
-    /// Waits until the turns are enough, for `limit` at most; returns whether they are. A silent daemon has no turns.
-    pub fn wait_turns(&self, asked: u64, limit: Duration) -> bool {
-        let end_ns = now_ns().saturating_add(limit.as_nanos() as u64);
-        loop {
-            let turn = self.page.all()[word::TURN].load(Relaxed);
-            if self.is_turned(asked) {
-                return true;
-            }
-            let now = now_ns();
-            if now >= end_ns || !self.is_alive_after(self.nudge()) {
-                return false;
-            }
-            let until_ns = now.saturating_add(SLEEP_NS.1).min(end_ns);
-            futex_wait(&self.page.all()[word::TURN], turn as u32, Some(until_ns), Scope::Shared);
-        }
+        self.lease().is_alive()
     }
 
     /// What the daemon said of itself when this connected.
-    pub fn facts(&self) -> &Facts {
-        &self.facts
+    pub fn facts(&self) -> Facts {
+        self.lease().facts.clone()
     }
 
     /// What the daemon has done so far.
     pub fn work(&self) -> Work {
-        let word = |nth: usize| self.page.all()[nth].load(Relaxed);
+        let lease = self.lease();
+        let word = |nth: usize| lease.word(nth).load(Relaxed);
         Work {
             turns: word(word::TURN),
             oldest_ns: word(word::OLDEST),
@@ -264,98 +177,22 @@ impl Stamps {
 
     /// The CPUs that the daemon follows, now.
     pub fn cpus(&self) -> Vec<Cpu> {
-        let of = |&cpu: &usize| {
-            let stamp = &self.stamps.all()[STAMP_WORDS * cpu..];
-            let absent = &self.page.all()[word::absent(cpu)];
-            let [stamp_ns, runs] = [&stamp[0], &stamp[1]].map(|word| word.load(Relaxed));
-            Cpu { cpu, stamp_ns, absent_ns: absent.load(Relaxed), runs }
+        let lease = self.lease();
+        let of = |&cpu: &usize| Cpu {
+            cpu,
+            stamp_ns: lease.stamp(cpu, word::STAMPED).load(Relaxed),
+            absent_ns: lease.word(word::absent(cpu)).load(Relaxed),
+            runs: lease.stamp(cpu, word::RUNS).load(Relaxed),
         };
-        self.followed.iter().map(of).collect()
+        lease.followed.iter().map(of).collect()
     }
 
-    fn quiet_ns(&self, cpu: usize) -> u64 {
-        let stamp = &self.stamps.all()[STAMP_WORDS * cpu];
-        rule::latest(&[stamp, &self.page.all()[word::absent(cpu)]])
+    fn lease(&self) -> Arc<Lease> {
+        Arc::clone(&self.held())
     }
 
-    /// Tells the daemon that a thread waits, unless it was told just now. Whether the daemon is there.
-    fn nudge(&self) -> bool {
-        let (now, last) = (now_ns(), self.nudged.load(Relaxed));
-        // Two threads may both tell it, which costs a message.
-        if now < last.saturating_add(NUDGE_APART_NS) {
-            return true;
-        }
-        self.nudged.store(now, Relaxed);
-        match passing::send(&self.socket, &[WAITS], &[]) {
-            Ok(()) => true,
-            // It has not read the messages before: it is busy, or stopped, which the heartbeat tells.
-            Err(error) => error.kind() == ErrorKind::WouldBlock,
-        }
+    /// A thread that panicked here left a lease that is whole.
+    fn held(&self) -> MutexGuard<'_, Arc<Lease>> {
+        self.lease.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn is_alive_after(&self, was_told: bool) -> bool {
-        was_told && self.is_alive()
-    }
-
-    /// Runs a barrier on all threads of this process and of those that have connected.
-    #[cold]
-    fn barrier(&self) -> Result<(), Refused> {
-        let at_ns = now_ns();
-        bare::heavy(Scope::Shared)?;
-        rule::mark(&self.own, at_ns);
-        Ok(())
-    }
-}
-
-/// The daemon's message: the number of CPUs, the stamps and the page.
-fn hello(socket: &UnixStream) -> Result<(usize, [OwnedFd; 2]), NoStamps> {
-    let mut bytes = [0; HELLO_WORDS * 8];
-    let received = loop {
-        match passing::receive(socket, &mut bytes) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {} // By a signal.
-            received => break received,
-        }
-    };
-    let (length, descriptors) = received.map_err(refused)?;
-    if length == 0 {
-        return Err(NoStamps::Full);
-    }
-    let word = |nth: usize| {
-        let bytes = bytes[8 * nth..8 * nth + 8].try_into().expect("eight bytes");
-        u64::from_ne_bytes(bytes)
-    };
-    if length != bytes.len() || word(0) != MAGIC {
-        return Err(NoStamps::Malformed("the message is not barrierd's"));
-    }
-    if word(1) != VERSION {
-        return Err(NoStamps::Version(word(1)));
-    }
-    let cpus = usize::try_from(word(2)).unwrap_or(usize::MAX);
-    if !(1..=MOST_CPUS).contains(&cpus) {
-        return Err(NoStamps::Malformed("the message's number of CPUs is impossible"));
-    }
-    let descriptors = <[OwnedFd; 2]>::try_from(descriptors);
-    let both =
-        descriptors.map_err(|_| NoStamps::Malformed("the message has not two descriptors"))?;
-    Ok((cpus, both))
-}
-
-/// Why there is no connection.
-fn refused(error: io::Error) -> NoStamps {
-    match error.kind() {
-        ErrorKind::NotFound | ErrorKind::ConnectionRefused => NoStamps::NotRunning,
-        ErrorKind::PermissionDenied => NoStamps::Forbidden,
-        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof => {
-            NoStamps::Full
-        }
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-            NoStamps::Malformed("the daemon says nothing")
-        }
-        ErrorKind::InvalidData => NoStamps::Malformed("the message has too many descriptors"),
-        _ => failed(error),
-    }
-}
-
-fn failed(error: io::Error) -> NoStamps {
-    NoStamps::Failed(error.raw_os_error().unwrap_or(0))
 }

@@ -1,6 +1,6 @@
 //! What stands for a connection where there is none: other systems and processors, the interpreter, the checker.
 
-use super::{Asked, NoStamps};
+use super::NoStamps;
 use crate::reason::Refused;
 use std::convert::Infallible;
 use std::path::Path;
@@ -9,6 +9,12 @@ use std::time::Duration;
 /// The stamps of a running daemon; here there are none.
 #[derive(Debug)]
 pub struct Stamps {
+    none: Infallible,
+}
+
+/// A heavy fence that was asked for; here there are none.
+#[derive(Clone, Debug)]
+pub struct Asked {
     none: Infallible,
 }
 
@@ -33,25 +39,26 @@ impl Stamps {
         match self.none {}
     }
 
-    pub(crate) fn is_past(&self, _: Asked) -> bool {
+    /// Nothing, since there are no stamps.
+    pub fn ask_turns(&self) -> Asked {
+        match self.none {}
+    }
+}
+
+impl Asked {
+    pub(crate) fn is_past(&self) -> bool {
         match self.none {}
     }
 
-    pub(crate) fn poll(&self, _: Asked) -> Result<bool, Refused> {
-        match self.none {}
-    }
-
-    pub(crate) fn wait(&self, _: Asked, _: Option<Duration>) -> Result<bool, Refused> {
+    pub(crate) fn poll(&self) -> Result<bool, Refused> {
         match self.none {}
     }
 
     /// Nothing, since there are no stamps.
-    pub fn ask_turns(&self) -> u64 {
-        match self.none {}
-    }
-
-    /// Nothing, since there are no stamps.
-    pub fn wait_turns(&self, _: u64, _: Duration) -> bool {
+    ///
+    /// # Errors
+    /// None.
+    pub fn wait(&self, _: Option<Duration>) -> Result<bool, Refused> {
         match self.none {}
     }
 }

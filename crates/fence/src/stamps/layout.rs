@@ -1,24 +1,26 @@
 //! The memory that the daemon shares: the kernel's stamps, and the daemon's own page.
 //!
 //! # Contract
-//! Numbers are of 64 bits in the machine's byte order. Version 1:
+//! Numbers are of 64 bits in the machine's byte order. Version 2:
 //!
 //! ```text
 //! stamps: a frozen array of the kernel's, 64 bytes for each CPU number from 0 on
-//!   +0  time of the last run of the program there; 0: never      +8  its runs      +16..64 zero
+//!   +0  time of the last run of the program there; 0: never      +8  the runs so far      +16..64 zero
 //!
 //! page: a sealed memory file, which only the daemon writes
 //!   +0  "UNCSTAMP"   +8  version    +16 generation   +24 CPUs (highest number + 1)
 //!   +32 tick, ns     +40 patience   +48 program, ns  +56 the daemon's pid
 //!   +64 turn         +72 oldest     +80 heartbeat    +88 visits   +96 busy, ns   +104..128 zero
-//!   +128 for each CPU:  +0 1 if it is followed, else 0    +8 when it was last seen offline; 0: never
+//!   +128 for each CPU:  +0 1 if it is followed, else 0    +8 how often it was found offline
+//!                      +16 when it was found so last; 0: never                +24 zero
 //! ```
 //!
-//! `generation` is the time at which the daemon started. `heartbeat` is the time of its last turn of work; it has ended
-//! if that is 0, and counts as dead if that is more than `patience` ago. `turn` counts the times at which all followed
-//! CPUs had been quiet since the one before; its low 32 bits are a futex word. `oldest` is the earliest time of all
-//! followed CPUs then. `visits` counts the CPUs that were interrupted to be stamped, `busy` is the daemon's CPU time,
-//! `program` what a run of the kernel's program took when the daemon started (0: unknown).
+//! Fences rest on counts alone: `runs`, how often a CPU was found offline, `turn`. Times are of the daemon's
+//! `CLOCK_MONOTONIC`, and for people. `generation` is when the daemon started. `heartbeat` is when it worked last: it
+//! has ended if that is 0, and counts as dead if that has not changed for longer than `patience`. `turn` counts the
+//! times at which all followed CPUs had been quiet since the one before; its low 32 bits are a futex word. `oldest` is
+//! the earliest time of all followed CPUs then. `visits` counts the CPUs that were interrupted to be stamped, `busy` is
+//! the daemon's CPU time, `program` what a run of the kernel's program took when the daemon started (0: unknown).
 //!
 //! # Evidence
 //! Unit tests; the fuzz target `stamps_page`; a client in C, crates/barrierd/examples/stamps_client.c.
@@ -29,7 +31,7 @@ use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
 /// The first word: `UNCSTAMP` in memory.
 pub const MAGIC: u64 = u64::from_ne_bytes(*b"UNCSTAMP");
 /// The version that this code reads and writes.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 /// The most CPUs; Linux allows for 8,192.
 pub const MOST_CPUS: usize = 8_192;
 /// The words of a CPU's stamp.
@@ -78,21 +80,33 @@ pub mod word {
     pub const PROGRAM: usize = offset_of!(Head, program_ns) / 8;
     /// The first word behind the head.
     pub const CPUS: usize = size_of::<Head>() / 8;
+    /// The words of each CPU there.
+    pub const EACH: usize = 4;
 
     /// Whether a CPU is followed.
     pub const fn followed(cpu: usize) -> usize {
-        CPUS + 2 * cpu
+        CPUS + EACH * cpu
     }
 
-    /// When it was seen offline.
-    pub const fn absent(cpu: usize) -> usize {
-        CPUS + 2 * cpu + 1
+    /// How often it was found offline.
+    pub const fn absences(cpu: usize) -> usize {
+        followed(cpu) + 1
     }
+
+    /// When it was found so last.
+    pub const fn absent(cpu: usize) -> usize {
+        followed(cpu) + 2
+    }
+
+    /// In a CPU's stamp: the time of the last run.
+    pub const STAMPED: usize = 0;
+    /// In a CPU's stamp: the runs.
+    pub const RUNS: usize = 1;
 }
 
 /// The words of a page for this many CPUs.
 pub const fn page_words(cpus: usize) -> usize {
-    word::CPUS + 2 * cpus
+    word::CPUS + word::EACH * cpus
 }
 
 /// What a page says of itself, checked.
@@ -113,6 +127,11 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// A fence that takes longer than this waits for a CPU that takes no interrupt.
+    pub fn late_ns(&self) -> u64 {
+        self.tick_ns + self.tick_ns / 4
+    }
+
     /// Reads a page, of which no byte is trusted.
     ///
     /// # Errors
@@ -215,13 +234,13 @@ mod tests {
     #[test]
     fn what_no_daemon_writes_is_refused() {
         let odd: [(usize, u64); 9] =
-            [(0, 0), (1, 2), (3, 0), (3, 1 << 40), (3, 4), (4, 0), (5, 0), (16, 2), (4, u64::MAX)];
+            [(0, 0), (1, 1), (3, 0), (3, 1 << 40), (3, 4), (4, 0), (5, 0), (16, 2), (4, u64::MAX)];
         for (word, value) in odd {
             let page = page();
             page[word].store(value, Relaxed);
             let refused = Facts::read(&page).unwrap_err();
             match word {
-                1 => assert_eq!(refused, NoStamps::Version(2)),
+                1 => assert_eq!(refused, NoStamps::Version(1)),
                 _ => {
                     assert!(matches!(refused, NoStamps::Malformed(_)), "{word} {value}: {refused}")
                 }

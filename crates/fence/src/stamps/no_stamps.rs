@@ -11,6 +11,8 @@ pub enum NoStamps {
     Forbidden,
     /// The daemon closed the connection without a word: it has as many clients as it takes, or has just ended.
     Full,
+    /// What listens at the socket did not take the connection, or sent no message, within two seconds.
+    Silent,
     /// The daemon is that user's, neither root's nor this process's.
     Untrusted(u32),
     /// The daemon speaks another version.
@@ -21,9 +23,6 @@ pub enum NoStamps {
     Unfollowed(usize),
     /// The stamps' argument holds on Linux on x86-64, and this program is built for something else.
     Elsewhere,
-    /// This process reads another clock than the kernel's program: it is in a time namespace, or cannot see that it is
-    /// not.
-    OtherClock,
     /// Membarrier, which takes over when the daemon dies, is refused with this error number.
     NoBarrier(i32),
     /// A system call failed with this error number.
@@ -36,6 +35,7 @@ impl fmt::Display for NoStamps {
             NoStamps::NotRunning => f.write_str("no barrierd listens there"),
             NoStamps::Forbidden => f.write_str("barrierd's socket may not be used by this user"),
             NoStamps::Full => f.write_str("barrierd takes no more clients, or has just ended"),
+            NoStamps::Silent => f.write_str("what listens at barrierd's socket does not answer"),
             NoStamps::Untrusted(user) => {
                 write!(
                     f,
@@ -52,9 +52,6 @@ impl fmt::Display for NoStamps {
             NoStamps::Malformed(what) => write!(f, "what the daemon sent is refused: {what}"),
             NoStamps::Unfollowed(cpu) => write!(f, "barrierd does not follow CPU {cpu}"),
             NoStamps::Elsewhere => f.write_str("stamps are for programs on Linux on x86-64"),
-            NoStamps::OtherClock => {
-                f.write_str("this process is in a time namespace, where stamps would be misread")
-            }
             NoStamps::NoBarrier(errno) => {
                 write!(
                     f,

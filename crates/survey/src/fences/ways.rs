@@ -90,16 +90,17 @@ impl List {
         self.add("membarrier, 16 tickets", FREE, true, fences.map(ask));
     }
 
-    /// Those of a running daemon, by its clock and by its turns.
+    /// Those of a running daemon, by its counts and by its turns.
     fn stamps(&mut self) {
         let stamps: &'static Stamps = match Stamps::connect() {
             Ok(stamps) => Box::leak(Box::new(stamps)), // A pair of fences has it for good.
             Err(why) => return self.refused.push(format!("stamps: {why}")),
         };
         self.pair("stamps", FREE, false, Ok(Fences::by_stamps(stamps)));
-        let turns: Result<_, Refused> = Ok(move || {
-            let asked = stamps.ask_turns();
-            if stamps.wait_turns(asked, LIMIT) { Ok(()) } else { Err("the daemon is silent") }
+        let turns: Result<_, Refused> = Ok(move || match stamps.ask_turns().wait(Some(LIMIT)) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err("no turn in time".to_owned()),
+            Err(refused) => Err(refused.to_string()),
         });
         self.add("stamps, by turns", FREE, false, turns);
     }

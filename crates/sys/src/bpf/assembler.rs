@@ -136,12 +136,7 @@ impl Assembler {
         self.add(0xdb, base, from, offset, 0);
     }
 
-    /// `from = base[offset]`, and `base[offset] = from`, of 64 bits: one step, and a full barrier.
-    pub fn exchange(&mut self, base: Register, offset: i16, from: Register) {
-        self.add(0xdb, base, from, offset, 0xe1);
-    }
-
-    /// `from = base[offset]`, and `base[offset] += from`, likewise.
+    /// `from = base[offset]`, and `base[offset] += from`, of 64 bits: one step, and a full barrier.
     pub fn fetch_add(&mut self, base: Register, offset: i16, from: Register) {
         self.add(0xdb, base, from, offset, 0x01);
     }
