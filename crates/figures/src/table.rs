@@ -162,6 +162,14 @@ impl Table {
         self.rows.iter().map(move |row| row.iter().enumerate().map(cell))
     }
 
+    /// The titles of the columns that it drops at this width.
+    #[must_use]
+    pub fn left_out(&self, limit: usize) -> Vec<String> {
+        let (kept, _) = self.choose(self.natural(), limit);
+        let titles = self.titles().into_iter().enumerate();
+        titles.filter(|(at, _)| !kept.contains(at)).map(|(_, title)| title).collect()
+    }
+
     /// The lines of the table, each ending in a line feed, at most `limit` columns wide.
     #[must_use]
     pub fn text(&self, limit: usize, paint: Paint) -> String {
@@ -301,7 +309,7 @@ fn ruled(name: &str, room: usize) -> String {
 mod tests {
     use super::*;
 
-    fn shown(limit: usize) -> String {
+    fn made() -> Table {
         let mut table = Table::new(vec![
             Column::elastic("where"),
             Column::figure("total").of("wait"),
@@ -309,7 +317,11 @@ mod tests {
             Column::figure("queue").goes(2),
         ]);
         table.row(["a_function_with_a_long_name", "1.23 s", "線程", "0.29"]);
-        table.text(limit, Paint::default())
+        table
+    }
+
+    fn shown(limit: usize) -> String {
+        made().text(limit, Paint::default())
     }
 
     #[test]
@@ -322,6 +334,7 @@ mod tests {
         );
         let cut = shown(50);
         assert!(cut.contains("a_function_with_a_long_na…  1.23 s     線程   0.29\n"), "{cut}");
+        assert!(made().left_out(50).is_empty() && made().left_out(34) == ["wait longest", "queue"]);
         let narrow = shown(34);
         assert!(
             narrow.contains("a_function_with_a_long_na…  1.23 s") && !narrow.contains("queue"),

@@ -4,16 +4,20 @@ mod heavy_fences;
 mod pictures;
 
 use crate::html::{Cell, Page, list, table};
+use crate::terminal::date;
 use maud::{Markup, html};
 use uncontended_figures::read::Quantity;
 use uncontended_figures::table::Table;
-use uncontended_survey::{FOUND_ON, Machine, Survey, Topic, tables};
+use uncontended_survey::{FOUND_ON, Machine, Survey, Topic, in_short, tables};
 
 /// The survey as one document.
 #[must_use]
 pub fn page(survey: &Survey) -> String {
     let facts = survey.machine.lines().into_iter().take(2);
-    let facts: Vec<String> = facts.map(|(name, fact)| format!("{name}: {fact}")).collect();
+    let facts = facts.map(|(name, fact)| format!("{name}: {fact}"));
+    let at = format!("{} UTC, by version {}", date(survey.started_unix_s), survey.version);
+    let command = (!survey.command.is_empty()).then(|| survey.command.join(" "));
+    let facts: Vec<String> = facts.chain([at]).chain(command).collect();
     let page = Page::new("What contention costs on this machine", &facts);
     let add = |page: Page, topic: &Topic| {
         let question = format!("{}?", topic.question);
@@ -26,6 +30,8 @@ fn body(topic: &Topic, machine: &Machine) -> Markup {
     let remarks = remarks(topic);
     html! {
         @if topic.topic == "machine" { (facts(machine)) }
+        @let short = in_short(topic);
+        @if !short.is_empty() { (list(&short, false)) }
         @if !topic.findings.is_empty() { (findings(topic)) }
         @for picture in pictures::of(topic) { (picture) }
         @for (heading, rows) in tables(topic) {

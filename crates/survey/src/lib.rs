@@ -36,6 +36,7 @@ mod quota;
 mod readers;
 mod regression;
 mod scale;
+mod short;
 mod spawn;
 mod subject;
 mod text;
@@ -52,11 +53,12 @@ pub use gaps::Cause;
 pub use jitter::{ByCause, Gaps, LongGap};
 pub use machine::{Cache, Machine};
 pub use osnoise::Noise;
+pub use short::in_short;
 pub use text::{markdown, tables, text};
 pub use topic::{Ends, HandOff, Intervals, OverBlocks, Row, Slowed, Topic};
 
 use serde::Serialize;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use uncontended_bench::{Cpu, Options};
 
 /// The schema of the JSON.
@@ -178,6 +180,16 @@ pub const PARTS: [Part; 8] = [
 pub struct Survey {
     /// [`SCHEMA`].
     pub schema: &'static str,
+    /// The version that measured.
+    pub version: &'static str,
+    /// When it began, in seconds since 1970.
+    pub started_unix_s: u64,
+    /// The command line; empty if a program measured by [`measure`].
+    pub command: Vec<String>,
+    /// The time that the topics were given together.
+    pub budget_s: f64,
+    /// The seed of the order of blocks.
+    pub seed: u64,
     /// The machine.
     pub machine: Machine,
     /// The topics.
@@ -201,6 +213,7 @@ impl Survey {
 /// Measures these parts, one after the other, in the order of [`PARTS`]: some use what others measured.
 #[must_use]
 pub fn measure(parts: &[Part], plan: &Plan) -> Survey {
+    let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let machine = Machine::read();
     let mut parts = parts.to_vec();
     parts.sort_by_key(|part| PARTS.iter().position(|known| known.name == part.name));
@@ -226,7 +239,16 @@ pub fn measure(parts: &[Part], plan: &Plan) -> Survey {
         }
         topics.push(topic);
     }
-    Survey { schema: SCHEMA, topics, machine }
+    Survey {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION"),
+        started_unix_s: started.map_or(0, |since| since.as_secs()),
+        command: Vec::new(),
+        budget_s: plan.budget.as_secs_f64(),
+        seed: plan.seed,
+        machine,
+        topics,
+    }
 }
 
 /// A part's weight among these: the law of scaling takes no time if its figures come from elsewhere.

@@ -17,6 +17,9 @@ use uncontended_locks::{Order, Waits};
 
 pub(crate) const QUESTION: &str =
     "how long do threads wait for a lock, and how long does it stand idle while some want it";
+/// With more threads a CPU, a lock that hands over to a thread that spins hands it to one without a CPU nearly every
+/// time: a block of a thousand threads would last for minutes, whatever ends it.
+const MOST_SPINNERS_A_CPU: usize = 4;
 /// In less time than this, only [`FEW`] are measured: the intervals of all would be wide.
 const FOR_ALL: Duration = Duration::from_secs(30);
 /// Those that most people ask about.
@@ -59,7 +62,10 @@ pub(crate) fn measure(plan: &Plan) -> Topic {
     let classes = by_class(&part(classes_share), cpus);
     let (found, left_out) = findings(&Found { rows: &topic.rows, classes: &classes, cpus });
     topic.findings = found;
-    topic.not_measured.extend(left_out);
+    // Who named some locks did not ask about others.
+    if plan.locks.is_empty() {
+        topic.not_measured.extend(left_out);
+    }
     add_fast_path(&mut topic, &fast_path::measure(&part(FAST_PATH_SHARE)));
     clock_share::add(&mut topic);
     if cpus == 1 {
@@ -76,6 +82,10 @@ pub(crate) fn measure(plan: &Plan) -> Topic {
         lines(plan.work.inside),
         lines(plan.work.outside)
     ));
+    topic.notes.push(
+        "a wait, or an idle time, includes a reading of the clock and the lock's own steps: where it is about as long as these, no thread waited"
+            .to_owned(),
+    );
     topic.notes.push(format!(
         "a block lasts {}: ≥ marks a wait, or an idle time, that was not over when its block ended; intervals of waits, idle times and hand-offs hold at 95 % each, of medians over blocks",
         uncontended_figures::duration(BLOCK_NS)
@@ -255,6 +265,17 @@ impl Guards for Rows<'_> {
         if locks_up && waits != Waits::Parks {
             self.left_out.push(format!(
                 "{name} by {}: its spinners could lock up the machine",
+                self.crew.name()
+            ));
+            return;
+        }
+        let is_handed_over = matches!(order, Order::Arrival | Order::Bounded);
+        if is_handed_over
+            && waits == Waits::Spins
+            && self.crew.threads > MOST_SPINNERS_A_CPU * self.cpus
+        {
+            self.left_out.push(format!(
+                "{name} by {}: it hands over to a thread that spins, and which has no CPU with more than {MOST_SPINNERS_A_CPU} threads a CPU: it would take a time slice each",
                 self.crew.name()
             ));
             return;

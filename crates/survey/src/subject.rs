@@ -34,7 +34,10 @@ pub(crate) struct Crew {
 impl Crew {
     pub(crate) fn name(self) -> String {
         let threads = if self.threads == 1 { "thread" } else { "threads" };
-        format!("{} {threads}, {}", self.threads, self.class)
+        match self.class {
+            Class::Other => format!("{} {threads}", self.threads),
+            class => format!("{} {threads}, {class}", self.threads),
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! The survey for people: a table a topic.
 
-use crate::{Class, Ends, FOUND_ON, OverBlocks, Row, Slowed, Survey, Topic, columns, fences};
+use crate::short::in_short;
+use crate::{
+    Class, Ends, FOUND_ON, Intervals, OverBlocks, Row, Slowed, Survey, Topic, columns, fences,
+};
 use std::fmt::Write as _;
 use uncontended_figures::read::Quantity;
 use uncontended_figures::table::{Column, Paint, Table};
@@ -10,11 +13,14 @@ use uncontended_figures::{Dimension, duration, duration_f, number, quantity, rat
 /// The survey as text, for a terminal of `columns` columns.
 #[must_use]
 pub fn text(survey: &Survey, columns: usize, paint: Paint) -> String {
-    let mut out = String::new();
+    let (mut out, mut left_out) = (String::new(), Vec::new());
     for topic in &survey.topics {
         let name = format!("{}: ", topic.topic);
         let question = wrap(&format!("{}?", topic.question), &name, columns);
         out.push_str(&question.replacen(topic.topic, &paint.bold(topic.topic), 1));
+        for line in in_short(topic) {
+            out.push_str(&wrap(&line, "  ", columns));
+        }
         if topic.topic == "machine" {
             for (name, fact) in survey.machine.lines() {
                 out.push_str(&wrap(&fact, &format!("  {name:<14}"), columns));
@@ -25,10 +31,18 @@ pub fn text(survey: &Survey, columns: usize, paint: Paint) -> String {
                     let _ = writeln!(out, "\n{heading}");
                 }
                 out.push_str(&table.text(columns, paint));
+                left_out.extend(table.left_out(columns));
             }
         }
         remarks(&mut out, topic, columns);
         out.push('\n');
+    }
+    left_out.sort_unstable();
+    left_out.dedup();
+    if !left_out.is_empty() {
+        let all = left_out.join(", ");
+        let remark = format!("{all}: no room in {columns} columns; --html and --markdown show all");
+        out.push_str(&wrap(&remark, "columns left out: ", columns));
     }
     out
 }
@@ -39,6 +53,9 @@ pub fn markdown(survey: &Survey) -> String {
     let mut out = String::new();
     for topic in &survey.topics {
         let _ = writeln!(out, "## {}: {}?\n", topic.topic, topic.question);
+        for line in in_short(topic) {
+            let _ = writeln!(out, "{line}\n");
+        }
         if topic.topic == "machine" {
             for (name, fact) in survey.machine.lines() {
                 let _ = writeln!(out, "- {name}: {fact}");
@@ -84,13 +101,13 @@ pub fn tables(topic: &Topic) -> Vec<(Option<String>, Table)> {
 
 fn of_part(topic: &Topic, part: &[&Row]) -> Vec<(Option<String>, Table)> {
     let first = (heading(topic, part), table(topic, part));
-    let others = [waits(part), longest(part), slowed(part)];
+    let others = [waits(part), hand_offs(part), longest(part), slowed(part)];
     let others = others.into_iter().flatten().map(|table| (None, table));
     std::iter::once(first).chain(others).collect()
 }
 
 /// The rows of a topic by number of threads and class, if it compares within them.
-fn parts(topic: &Topic) -> Vec<Vec<&Row>> {
+pub(crate) fn parts(topic: &Topic) -> Vec<Vec<&Row>> {
     if topic.topic != "locks" {
         return vec![topic.rows.iter().collect()];
     }
@@ -111,10 +128,11 @@ fn crew(row: &Row) -> (usize, Class, Option<u64>) {
 }
 
 /// The heading of a part: what its rows have in common.
-fn heading(topic: &Topic, rows: &[&Row]) -> Option<String> {
+pub(crate) fn heading(topic: &Topic, rows: &[&Row]) -> Option<String> {
     let row = rows.first().filter(|_| topic.topic == "locks")?;
     let threads = several(row.threads as u64, "thread", "threads");
     Some(match row.one_write_in {
+        None if row.class == Class::Other => threads,
         None => format!("{threads}, {}", row.class),
         Some(one_in) => format!("locks for readers, {threads}, one write in {one_in}"),
     })
@@ -165,34 +183,49 @@ fn waits(rows: &[&Row]) -> Option<Table> {
         Column::figure(if is_of_writes { "wait to write" } else { "wait" }),
     ];
     if !is_of_writes {
-        columns.extend([
-            Column::figure("idle"),
-            Column::figure("half at most").of("hand-offs").goes(2),
-            Column::figure("99 % at most").of("hand-offs").goes(1),
-            Column::figure("overtaken").goes(3),
-        ]);
+        columns.extend([Column::figure("idle"), Column::figure("overtaken")]);
     }
     let mut table = Table::new(columns);
-    let time = |figure: Option<OverBlocks>| {
-        let shown = |it: OverBlocks| quantity(Some(it.median), it.low, it.high, Dimension::Time);
-        figure.map_or_else(|| "–".to_owned(), shown)
-    };
     for row in rows {
-        let of = row.intervals;
         let overtaken =
             row.overtaken_p99.map_or_else(|| "–".to_owned(), |it| it.round().to_string());
-        let mut cells = vec![row.name.clone(), time(of.wait_ns)];
+        let mut cells = vec![row.name.clone(), time(row.intervals.wait_ns)];
         if !is_of_writes {
-            cells.extend([
-                time(of.idle_ns),
-                time(of.hand_off_p50_ns),
-                time(of.hand_off_p99_ns),
-                overtaken,
-            ]);
+            cells.extend([time(row.intervals.idle_ns), overtaken]);
         }
         table.row(cells);
     }
     Some(table)
+}
+
+/// From a release to the acquisition by a thread that waited.
+fn hand_offs(rows: &[&Row]) -> Option<Table> {
+    let of = "hand-offs";
+    let columns = [Column::figure("half at most").of(of), Column::figure("99 % at most").of(of)];
+    let mut table = Table::new(std::iter::once(Column::word("lock")).chain(columns).collect());
+    let is_in = |row: &&&Row| row.intervals.hand_off_p50_ns.is_some();
+    for row in rows.iter().filter(is_in) {
+        let Intervals { hand_off_p50_ns, hand_off_p99_ns, .. } = row.intervals;
+        table.row([row.name.clone(), time(hand_off_p50_ns), time(hand_off_p99_ns)]);
+    }
+    rows.iter().any(|row| is_in(&row)).then_some(table)
+}
+
+/// A time with its interval in its own unit: `1.37 [0.0504, 8.58] µs`.
+fn time(figure: Option<OverBlocks>) -> String {
+    let Some(OverBlocks { median, low, high }) = figure else { return "–".to_owned() };
+    let (Some(low), Some(high)) = (low, high) else {
+        return quantity(Some(median), low, high, Dimension::Time);
+    };
+    let (unit, size) = unit_of(duration_f(median));
+    format!("{} [{}, {}] {unit}", number(median / size), number(low / size), number(high / size))
+}
+
+/// The unit of a time that is shown, and how many nanoseconds it has.
+fn unit_of(shown: String) -> (String, f64) {
+    let unit = shown.rsplit(' ').next().unwrap_or_default().to_owned();
+    let size = Quantity::parse(&format!("1 {unit}")).map_or(1.0, |one| one.value);
+    (unit, size)
 }
 
 /// How much a bystander is slowed next to each lock.
@@ -210,9 +243,9 @@ fn slowed(rows: &[&Row]) -> Option<Table> {
 
 /// The four longest waits and idle times, as document 003 shows them.
 fn longest(rows: &[&Row]) -> Option<Table> {
-    let columns = ["lock", "longest waits", "longest idle times"];
-    let mut table = Table::new(columns.map(Column::word).to_vec());
-    for row in rows.iter().filter(|row| row.threads > 1) {
+    let [lock, waits, idles] = ["lock", "longest waits", "longest idle times"].map(Column::word);
+    let mut table = Table::new(vec![lock, waits, idles.goes(1)]);
+    for row in rows.iter().filter(|row| row.threads > 1 && row.failed.is_none()) {
         let (Some(waits), Some(idles)) = (row.worst_wait_ns, row.worst_idle_ns) else { continue };
         let cut = |flags: Option<[bool; 4]>| flags.unwrap_or_default();
         table.row([
@@ -226,9 +259,7 @@ fn longest(rows: &[&Row]) -> Option<Table> {
 
 /// Times in the unit of the longest, which is the first: `≥ 12.1, 4.03, 4.01, 0.820 ms`, where the first was not over.
 fn in_one_unit(times_ns: [u64; 4], is_cut: [bool; 4]) -> String {
-    let longest = duration(times_ns[0]);
-    let unit = longest.rsplit(' ').next().unwrap_or_default();
-    let size = Quantity::parse(&format!("1 {unit}")).map_or(1.0, |one| one.value);
+    let (unit, size) = unit_of(duration(times_ns[0]));
     let shown = |(ns, is_cut): (u64, bool)| {
         format!("{}{}", if is_cut { "≥ " } else { "" }, number(ns as f64 / size))
     };
@@ -261,14 +292,14 @@ fn remarks(out: &mut String, topic: &Topic, columns: usize) {
         );
         out.push_str(&wrap(&remark, "", columns));
     }
-    if !topic.findings.is_empty() {
-        let _ = writeln!(out, "{FOUND_ON}, asked of this machine:");
-    }
     for row in topic.rows.iter().filter(|row| topic.topic != "jitter" && row.failed.is_some()) {
         let why = row.failed.as_deref().unwrap_or_default();
         let threads = several(row.threads as u64, "thread", "threads");
         let first = why.lines().next().unwrap_or_default();
         out.push_str(&wrap(&format!("{}, {threads}: {first}", row.name), "failed: ", columns));
+    }
+    if !topic.findings.is_empty() {
+        let _ = writeln!(out, "{FOUND_ON}, asked of this machine:");
     }
     for finding in &topic.findings {
         out.push_str(&wrap(&finding.said(), &format!("  {}: ", finding.verdict), columns));

@@ -334,6 +334,10 @@ impl Topic {
             let warning = warning.replace("panicked: ", "");
             // The flag of `unc survey` for what the benchmarks call so.
             let warning = warning.replace("--seconds", "--budget");
+            let warning = warning.replace(
+                "leave it out with --only",
+                "leave it out, with --lock for each of the others,",
+            );
             if case.is_empty() { warning } else { format!("{case}: {warning}") }
         };
         self.warnings.extend(measured.warnings.iter().map(named));

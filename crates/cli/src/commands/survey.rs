@@ -36,7 +36,8 @@ Examples:
 Every ratio is taken within a round of interleaved blocks, and its interval holds at all looks together; each table compares \
 its baseline with itself. Figures are of this machine at this hour.
 
-Exit status: 0 measured; 3 some interval has no bound yet within the budget, or a row failed; 2 could not run.";
+Exit status: 0 measured; 3 some interval has no bound yet within the budget, or a row failed; 2 could not run; \
+130 interrupted (Ctrl-C; what was measured until then is printed and written).";
 
 /// Measure what contention costs on this machine: increments, locks, scaling, and what the machine puts in doubt
 #[derive(Debug, Clone, Args)]
@@ -130,7 +131,8 @@ impl Flags {
         )?;
         catch_interrupts()?;
         let plan = self.plan(locks, throughput);
-        let survey = uncontended_survey::measure(&parts, &plan);
+        let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        let survey = Survey { command, ..uncontended_survey::measure(&parts, &plan) };
         self.write(&survey)?;
         Ok(match () {
             () if survey.is_empty() => 2,

@@ -246,13 +246,13 @@ impl Inner {
     #[cfg_attr(unc_model, track_caller)]
     pub(super) fn collect_all(
         &self,
-        wait: impl Fn(Fence) -> Result<bool, Refused>,
+        wait: impl Fn(&Fence) -> Result<bool, Refused>,
     ) -> Result<Collected, Refused> {
         let (mut collected, mut rounds) = (Collected::default(), 0);
         while rounds <= super::queue::AGE {
             match self.round.with(|begun| self.step(begun))? {
                 // It checks in, outside the latch, so two threads that do this do not wait for each other.
-                Step::Begun(fence) if wait(fence)? => {}
+                Step::Begun(fence) if wait(&fence)? => {}
                 Step::Begun(_) => break,
                 Step::Ended { is_over, old } => {
                     rounds += 1;
@@ -270,13 +270,13 @@ impl Inner {
     /// Begins a round, unless one has begun, and ends it if its fence is complete. The caller is in the latch (E1).
     #[cfg_attr(unc_model, track_caller)]
     fn step(&self, begun: &mut Option<Fence>) -> Result<Step, Refused> {
-        let fence = *begun.get_or_insert_with(|| {
+        let fence = begun.get_or_insert_with(|| {
             self.queue.with(Queue::begin);
             self.fences.ticket()
         });
         let is_complete = fence.poll();
         if is_complete == Ok(false) {
-            return Ok(Step::Begun(fence));
+            return Ok(Step::Begun(fence.clone()));
         }
         *begun = None;
         is_complete.map(|_| self.end())
@@ -381,7 +381,7 @@ impl Drop for Rest<'_> {
 
 /// Waits until a fence is complete.
 #[cfg_attr(unc_model, track_caller)]
-pub(super) fn wait(fence: Fence) -> Result<bool, Refused> {
+pub(super) fn wait(fence: &Fence) -> Result<bool, Refused> {
     fence.wait().map(|()| true)
 }
 

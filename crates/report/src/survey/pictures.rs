@@ -53,17 +53,17 @@ fn rung(row: &Row, ns: f64, low: f64) -> Lane {
 /// Locks by numbers of threads: the ratio to the baseline, the darker the further from 1.
 fn heat_of_locks(topic: &Topic) -> Option<Markup> {
     let rows: Vec<&Row> = topic.rows.iter().filter(|row| row.one_write_in.is_none()).collect();
-    let remark = "Time per acquisition relative to std's mutex: red takes longer, green less.";
+    let remark = "Time per acquisition relative to std's mutex: red takes longer, green less; without a colour, not told apart from it.";
     heat_of_rows(&rows, "Locks by threads", remark, |row| {
-        format!("{}, {}", several(row.threads as u64, "thread", "threads"), row.class)
+        let threads = several(row.threads as u64, "thread", "threads");
+        if row.class == Class::Other { threads } else { format!("{threads}, {}", row.class) }
     })
 }
 
 /// The same of locks for readers, also by how often they are written to.
 fn heat_of_readers(topic: &Topic) -> Option<Markup> {
     let rows: Vec<&Row> = topic.rows.iter().filter(|row| row.one_write_in.is_some()).collect();
-    let remark =
-        "Time per access relative to std's lock for readers: red takes longer, green less.";
+    let remark = "Time per access relative to std's lock for readers: red takes longer, green less; without a colour, not told apart from it.";
     heat_of_rows(&rows, "Locks for readers, by threads and writes", remark, |row| {
         let one_in = row.one_write_in.unwrap_or(1);
         format!("{}, 1 write in {one_in}", several(row.threads as u64, "thread", "threads"))
@@ -90,9 +90,14 @@ fn heat_of_rows(
     }
     let cell = |name: &str, column: &String| {
         let found = rows.iter().find(|row| row.name == name && crew(row) == *column)?;
-        let own = if found.role == "baseline" { 1.0 } else { found.ratio? };
-        // Four times as long is as dark as it gets.
-        Some((number(own), own.log2() / 2.0))
+        if found.role == "baseline" {
+            return Some((number(1.0), 0.0));
+        }
+        let own = found.ratio?;
+        // What is not told apart from the baseline has no colour. Four times as long is as dark as it gets.
+        let is_apart =
+            found.low.is_some_and(|low| low > 1.0) || found.high.is_some_and(|high| high < 1.0);
+        Some((number(own), if is_apart { own.log2() / 2.0 } else { 0.0 }))
     };
     let warm: Vec<Warm> = names
         .iter()
