@@ -75,7 +75,31 @@ fn as_many_threads_are_measured_as_are_asked_for() {
         .output()
         .unwrap();
     let shown = common::stdout(&output);
-    assert!(shown.contains("7 threads, OTHER"), "{shown}");
+    assert!(shown.contains("\n7 threads\n"), "{shown}");
+}
+
+/// A queue of spinning threads, of which most have no CPU, would take a time slice for each hand-off.
+#[test]
+fn a_lock_that_is_handed_over_to_spinners_is_left_out_with_many_threads() {
+    let output = unc()
+        .args(["survey", "locks", "-q", "--lock", "ticket", "--threads", "1000", "--budget", "2s"])
+        .output()
+        .unwrap();
+    let shown = common::stdout(&output);
+    let left_out = "not measured: Ticket<Hint> by 1000 threads: ";
+    assert!(shown.contains(left_out) && shown.contains("\n1,000 threads\n"), "{shown}");
+}
+
+/// What has no room is named, and a page has it.
+#[test]
+fn columns_that_have_no_room_are_named() {
+    let output = unc()
+        .args(["survey", "locks", "-q", "--lock", "futex", "--budget", "2s"])
+        .env("COLUMNS", "44")
+        .output()
+        .unwrap();
+    let shown = common::stdout(&output);
+    assert!(shown.contains("columns left out: ") && shown.contains("--html"), "{shown}");
 }
 
 /// A user who asks what a topic is finds the topics in the help.

@@ -120,8 +120,8 @@ mod tests {
         ];
         assert_eq!(
             said(rows),
-            "in short, 2 threads: faster than std: Quicker 0.50 [0.40, 0.60], Quick 0.60 [0.50, 0.70]; slower than std: Slow 2.0, at least 1.5; \
-             not told apart from std: 1; std is within [0.98, 1.02] of itself"
+            "in short, 2 threads: faster than std: Quicker 0.500 [0.400, 0.600], Quick 0.600 [0.500, 0.700]; slower than std: Slow 2.00, at least 1.50; \
+             not told apart from std: 1; std is within [0.9800, 1.0200] of itself"
         );
     }
 
