@@ -62,7 +62,7 @@ pub(crate) fn measure(plan: &Plan) -> Topic {
     let classes = by_class(&part(classes_share), cpus);
     let (found, left_out) = findings(&Found { rows: &topic.rows, classes: &classes, cpus });
     topic.findings = found;
-    // Who named some locks did not ask about others.
+    // A caller that named some locks did not ask about others.
     if plan.locks.is_empty() {
         topic.not_measured.extend(left_out);
     }

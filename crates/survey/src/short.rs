@@ -1,4 +1,4 @@
-//! A topic in short: what is told apart from the baseline, and what puts that in doubt.
+//! A topic in short: which rows differ from the baseline, and what puts that in doubt.
 //!
 //! # Contract
 //! A row is faster or slower only where its whole interval is, so nothing is said that the tables do not hold.
@@ -39,9 +39,9 @@ fn line(topic: &Topic, part: &[&Row]) -> Option<String> {
         others.into_iter().partition(|row| row.low.is_some_and(|low| low > 1.0));
     let (base, about) = (&baseline.name, heading(topic, part));
     let open = match (faster.len() + slower.len(), open.len()) {
-        (0, _) => format!("nothing is told apart from {base} yet"),
+        (0, _) => format!("nothing differs from {base} yet"),
         (_, 0) => String::new(),
-        (_, count) => format!("not told apart from {base}: {count}"),
+        (_, count) => format!("no difference from {base} shown: {count}"),
     };
     let said = [
         named(&format!("faster than {base}"), faster, |ratio| ratio),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_its_whole_interval_tells_apart_is_faster_or_slower() {
+    fn only_what_its_whole_interval_says_is_faster_or_slower() {
         let rows = vec![
             row("std", "baseline", [1.0; 3]),
             row("std again", "control", [0.98, 1.0, 1.02]),
@@ -121,14 +121,14 @@ mod tests {
         assert_eq!(
             said(rows),
             "in short, 2 threads: faster than std: Quicker 0.500 [0.400, 0.600], Quick 0.600 [0.500, 0.700]; slower than std: Slow 2.00, at least 1.50; \
-             not told apart from std: 1; std is within [0.9800, 1.0200] of itself"
+             no difference from std shown: 1; std is within [0.9800, 1.0200] of itself"
         );
     }
 
     #[test]
-    fn without_intervals_nothing_is_told_apart() {
+    fn without_intervals_nothing_differs() {
         let open = [f64::NEG_INFINITY, 0.2, f64::INFINITY];
         let rows = vec![row("std", "baseline", [1.0; 3]), row("Quick", "subject", open)];
-        assert_eq!(said(rows), "in short, 2 threads: nothing is told apart from std yet");
+        assert_eq!(said(rows), "in short, 2 threads: nothing differs from std yet");
     }
 }

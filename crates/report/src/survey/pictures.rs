@@ -53,7 +53,7 @@ fn rung(row: &Row, ns: f64, low: f64) -> Lane {
 /// Locks by numbers of threads: the ratio to the baseline, the darker the further from 1.
 fn heat_of_locks(topic: &Topic) -> Option<Markup> {
     let rows: Vec<&Row> = topic.rows.iter().filter(|row| row.one_write_in.is_none()).collect();
-    let remark = "Time per acquisition relative to std's mutex: red takes longer, green less; without a colour, not told apart from it.";
+    let remark = "Time per acquisition relative to std's mutex: red takes longer, green less; without a colour: no difference shown.";
     heat_of_rows(&rows, "Locks by threads", remark, |row| {
         let threads = several(row.threads as u64, "thread", "threads");
         if row.class == Class::Other { threads } else { format!("{threads}, {}", row.class) }
@@ -63,7 +63,7 @@ fn heat_of_locks(topic: &Topic) -> Option<Markup> {
 /// The same of locks for readers, also by how often they are written to.
 fn heat_of_readers(topic: &Topic) -> Option<Markup> {
     let rows: Vec<&Row> = topic.rows.iter().filter(|row| row.one_write_in.is_some()).collect();
-    let remark = "Time per access relative to std's lock for readers: red takes longer, green less; without a colour, not told apart from it.";
+    let remark = "Time per access relative to std's lock for readers: red takes longer, green less; without a colour: no difference shown.";
     heat_of_rows(&rows, "Locks for readers, by threads and writes", remark, |row| {
         let one_in = row.one_write_in.unwrap_or(1);
         format!("{}, 1 write in {one_in}", several(row.threads as u64, "thread", "threads"))
