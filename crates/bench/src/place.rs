@@ -101,7 +101,7 @@ impl fmt::Display for Place {
             Place::TwoCpus => "two CPUs",
             Place::SmtSiblings => "two threads of one core",
             Place::TwoPackages => "two packages",
-            Place::Free => "free",
+            Place::Free => "not pinned",
         })
     }
 }

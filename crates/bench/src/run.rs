@@ -105,7 +105,10 @@ pub(crate) fn run(mut bench: Bench, options: &Options) -> Report {
 
 impl Runner<'_> {
     fn table(&mut self, case: &mut Case, place: Place, pinning: &Pinning, end: u64) -> Measurement {
-        let label = format!("{} · {} · {place}", self.bench.name, case.name);
+        let place_name = place.to_string();
+        let fields = [self.bench.name.as_str(), case.name.as_str(), place_name.as_str()];
+        let label =
+            fields.into_iter().filter(|field| !field.is_empty()).collect::<Vec<_>>().join(" · ");
         self.progress.say(&label);
         let instruments = &self.bench.instruments;
         let (start, host, used) = (instruments.wall_ns(), instruments.host(), instruments.usage());

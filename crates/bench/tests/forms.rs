@@ -67,7 +67,7 @@ fn the_json_has_the_documented_fields_and_the_figures() {
 #[test]
 fn text_is_aligned_and_says_how_it_ended() {
     let text = uncontended_bench::text(&report());
-    assert!(text.contains("small, free: 12 rounds in"), "{text}");
+    assert!(text.contains("small, not pinned: 12 rounds in"), "{text}");
     assert!(text.contains("every interval is within 5 %"), "{text}");
     assert!(text.contains("Not measured: anything."), "{text}");
     let rows: Vec<&str> =

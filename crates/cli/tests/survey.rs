@@ -117,7 +117,7 @@ fn figures_that_are_none_are_refused_with_their_line() {
     let error = refused("1 10\n2 19\n4 many\n");
     assert!(error.contains("standard input: line 3: 'many' is not a throughput"), "{error}");
     assert!(error.contains("give lines such as `4 1200`"), "{error}");
-    assert!(refused("1 10\n").contains("1 different number of threads"));
+    assert!(refused("1 10\n").contains("figures for 1 number of threads"));
     let output = unc_reads(&["survey", "locks", "--from", "-"], "1 1");
     assert!(status(&output) == 2 && stderr(&output).contains("name the topic scale"));
     let output = unc().args(["survey", "scale", "--from", "/no/such/file"]).output().unwrap();

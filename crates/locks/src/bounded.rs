@@ -45,7 +45,12 @@ const OVERTAKER: u64 = 1 << 32;
 
 /// A mutex each of whose waiters is overtaken by at most `MOST` threads. 32 bytes.
 ///
-/// `MOST` is less than 2^31, half of what is counted to.
+/// `MOST` is less than 2^31, half of what is counted to. [`Bounded::<8>::new()`](Bounded::new), or `<Bounded>::new()`
+/// for the default.
+///
+/// ```compile_fail,E0080
+/// let lock = uncontended_locks::Bounded::<{ u32::MAX }>::new();
+/// ```
 #[derive(Debug)]
 pub struct Bounded<const MOST: u32 = 64> {
     word: AtomicU64,
@@ -74,7 +79,10 @@ fn behind(count: u32, limit: u32) -> u32 {
 }
 
 impl<const MOST: u32> Bounded<MOST> {
-    const IS_IN_RANGE: () = assert!(MOST < 1 << 31, "overtakers are not counted so far");
+    const IS_IN_RANGE: () = assert!(
+        MOST < 1 << 31,
+        "MOST must be below 2^31: the threads that overtake are counted modulo 2^32"
+    );
 
     /// A lock that is free.
     #[cfg(not(unc_model))]

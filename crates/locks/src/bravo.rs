@@ -87,10 +87,10 @@ impl<L> Bravo<L> {
     }
 }
 
-impl<W> Bravo<PhaseFair<W>> {
-    /// A lock that is free, over a phase-fair one.
+impl Bravo {
+    /// A lock that is free, over the default one; `const`. Over another: `Bravo::over(PhaseFair::<Park>::new())`.
     #[cfg(not(unc_model))]
-    pub const fn new() -> Bravo<PhaseFair<W>> {
+    pub const fn new() -> Bravo {
         Bravo::over(PhaseFair::new())
     }
 }

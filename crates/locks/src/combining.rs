@@ -5,7 +5,7 @@
 //!
 //! # Weak spot
 //! A closure runs on another thread, whose thread-local values it sees. A thread may run 64 closures of others before
-//! it returns. A closure that uses the same value again waits for itself without end.
+//! it returns. A closure that uses the same value again waits for itself without end; a debug build panics instead.
 //!
 //! # State
 //! `requests`: FREE; HELD, without requests; or the request that came last. A request is on its thread's stack, and
@@ -47,7 +47,7 @@ const MOST: u32 = if cfg!(unc_model) { 1 } else { 64 };
 ///
 /// ```
 /// use uncontended_locks::Combining;
-/// let total = Combining::<u64>::new(0);
+/// let total = Combining::new(0);
 /// std::thread::scope(|threads| {
 ///     for _ in 0..4 {
 ///         threads.spawn(|| (0..100).for_each(|_| total.run(|total| *total += 1)));
@@ -115,16 +115,30 @@ impl<T, W: Turn, F: FnOnce(&mut T) -> R, R> Job<T, W, F, R> {
     }
 }
 
-impl<T, W> Combining<T, W> {
-    /// A value that no thread uses.
+impl<T> Combining<T> {
+    /// A value that no thread uses, for which the others wait in the default way; `const`.
     #[cfg(not(unc_model))]
-    pub const fn new(value: T) -> Combining<T, W> {
+    pub const fn new(value: T) -> Combining<T> {
+        Combining::waiting_by(value)
+    }
+
+    /// A value that no thread uses, for which the others wait in the default way.
+    #[cfg(unc_model)]
+    pub fn new(value: T) -> Combining<T> {
+        Combining::waiting_by(value)
+    }
+}
+
+impl<T, W> Combining<T, W> {
+    /// A value that no thread uses, for which the others wait by `W`; `const`. `Combining::<_, Park>::waiting_by(0)`
+    #[cfg(not(unc_model))]
+    pub const fn waiting_by(value: T) -> Combining<T, W> {
         Combining { requests: AtomicPtr::new(free()), value: UnsafeCell::new(value) }
     }
 
-    /// A value that no thread uses.
+    /// A value that no thread uses, for which the others wait by `W`.
     #[cfg(unc_model)]
-    pub fn new(value: T) -> Combining<T, W> {
+    pub fn waiting_by(value: T) -> Combining<T, W> {
         let requests = AtomicPtr::new(free()).named("requests");
         Combining { requests, value: UnsafeCell::new(value) }
     }
@@ -143,11 +157,19 @@ impl<T, W> Combining<T, W> {
 impl<T: Send, W: Turn> Combining<T, W> {
     /// Runs `closure` on the value, on this thread or another, and returns its result. It waits for closures of others.
     ///
+    /// A closure must not run another one on the same value: that waits for itself without end, as does a closure that
+    /// waits for one on another value which runs one on this.
+    ///
     /// # Panics
-    /// If the closure does. The value is left as that left it, and the closures of others run.
+    /// If the closure does. The value is left as that left it, and the closures of others run. With debug assertions,
+    /// if it is called by a closure that this thread runs on the same value.
     #[cfg_attr(unc_model, track_caller)]
     pub fn run<R: Send>(&self, closure: impl FnOnce(&mut T) -> R + Send) -> R {
+        #[cfg(all(debug_assertions, not(unc_model)))]
+        crate::nested::refuse(&self.requests);
         if self.begin() {
+            #[cfg(all(debug_assertions, not(unc_model)))]
+            let _running = crate::nested::Running::on(&self.requests);
             // SAFETY: this thread runs closures (I1).
             let result = self.value.with_mut(|value| outcome(closure, unsafe { &mut *value }));
             self.serve(ptr::null_mut());
@@ -210,6 +232,8 @@ impl<T: Send, W: Turn> Combining<T, W> {
     /// Runs requests in order of arrival: of these, the first is this thread's own, if there are any.
     #[cfg_attr(unc_model, track_caller)]
     fn serve(&self, own: *mut Request<T, W>) {
+        #[cfg(all(debug_assertions, not(unc_model)))]
+        let _running = crate::nested::Running::on(&self.requests);
         let (mut next, mut run) = (own, 0);
         loop {
             if next.is_null() {
@@ -261,7 +285,7 @@ fn turned_round<T, W>(last: *mut Request<T, W>) -> *mut Request<T, W> {
 
 impl<T: Default, W> Default for Combining<T, W> {
     fn default() -> Combining<T, W> {
-        Combining::new(T::default())
+        Combining::waiting_by(T::default())
     }
 }
 

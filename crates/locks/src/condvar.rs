@@ -2,7 +2,7 @@
 
 use crate::{Deadline, Guard, RawLock, TimedOut};
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use uncontended_wait::WaitError;
 use uncontended_wait::many::EventCount32;
 
@@ -24,6 +24,18 @@ use uncontended_wait::many::EventCount32;
 /// });
 /// ```
 pub struct Condvar(EventCount32);
+
+/// Whether a wait with a limit ended because its time was over: what parking_lot's waits return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether the time was over; after a wait with a condition, whether the condition held still.
+    #[must_use]
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
 
 impl Condvar {
     /// Without waiters.
@@ -64,16 +76,32 @@ impl Condvar {
     }
 
     /// Like [`wait`](Condvar::wait), but gives up after that time, never earlier.
-    ///
-    /// # Errors
-    /// The time passed.
     #[cfg_attr(unc_model, track_caller)]
     pub fn wait_for<T: ?Sized, L: RawLock>(
         &self,
         guard: &mut Guard<'_, T, L>,
         time: Duration,
-    ) -> Result<(), TimedOut> {
-        self.wait_deadline(guard, Deadline::after(time))
+    ) -> WaitTimeoutResult {
+        self.timed(guard, Deadline::after(time))
+    }
+
+    /// Like [`wait`](Condvar::wait), but gives up at that instant, never earlier.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn wait_until<T: ?Sized, L: RawLock>(
+        &self,
+        guard: &mut Guard<'_, T, L>,
+        instant: Instant,
+    ) -> WaitTimeoutResult {
+        self.timed(guard, instant.into())
+    }
+
+    #[cfg_attr(unc_model, track_caller)]
+    fn timed<T: ?Sized, L: RawLock>(
+        &self,
+        guard: &mut Guard<'_, T, L>,
+        deadline: Deadline,
+    ) -> WaitTimeoutResult {
+        WaitTimeoutResult(self.wait_deadline(guard, deadline).is_err())
     }
 
     /// Waits for as long as `condition` holds.
@@ -89,23 +117,40 @@ impl Condvar {
     }
 
     /// Waits for as long as `condition` holds, or until that time has passed.
-    ///
-    /// # Errors
-    /// The time passed, and the condition held still.
     #[cfg_attr(unc_model, track_caller)]
     pub fn wait_while_for<T: ?Sized, L: RawLock>(
         &self,
         guard: &mut Guard<'_, T, L>,
-        mut condition: impl FnMut(&mut T) -> bool,
+        condition: impl FnMut(&mut T) -> bool,
         time: Duration,
-    ) -> Result<(), TimedOut> {
-        let deadline = Deadline::after(time);
+    ) -> WaitTimeoutResult {
+        self.timed_while(guard, condition, Deadline::after(time))
+    }
+
+    /// Waits for as long as `condition` holds, or until that instant.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn wait_while_until<T: ?Sized, L: RawLock>(
+        &self,
+        guard: &mut Guard<'_, T, L>,
+        condition: impl FnMut(&mut T) -> bool,
+        instant: Instant,
+    ) -> WaitTimeoutResult {
+        self.timed_while(guard, condition, instant.into())
+    }
+
+    #[cfg_attr(unc_model, track_caller)]
+    fn timed_while<T: ?Sized, L: RawLock>(
+        &self,
+        guard: &mut Guard<'_, T, L>,
+        mut condition: impl FnMut(&mut T) -> bool,
+        deadline: Deadline,
+    ) -> WaitTimeoutResult {
         while condition(guard) {
             if self.wait_deadline(guard, deadline).is_err() {
-                return if condition(guard) { Err(TimedOut) } else { Ok(()) };
+                return WaitTimeoutResult(condition(guard));
             }
         }
-        Ok(())
+        WaitTimeoutResult(false)
     }
 
     /// Wakes one waiter, if there is any. Call it after the change, with the lock or after it was given back.

@@ -11,7 +11,9 @@
 //! | parks | [`WordQueue`] | `Reciprocating<Park>` | [`Mcs<Park>`](Park) |
 //! | spins, then parks | [`Futex`] | [`Bounded`], `Reciprocating<SpinThenPark>` | [`Mcs<SpinThenPark>`](SpinThenPark) |
 //!
-//! [`Mcs`] and [`Reciprocating`] without a parameter spin.
+//! [`Mcs`] and [`Reciprocating`] without a parameter spin. Rust looks at a default parameter in types alone, so a lock
+//! that has one is made by `Mcs::<SpinThenPark>::new()`, or by `<Mcs>::new()` for the default; `Mcs::new()` is enough
+//! where the type is written already, as in the example below.
 //!
 //! Two look at what the scheduler does: [`PreemptionAware`] sleeps once its holder was seen to have lost its CPU, and
 //! [`Published`] passes over waiters that have lost theirs.
@@ -64,6 +66,8 @@ mod lock_api;
 mod mapped;
 mod mcs;
 mod mutex;
+#[cfg(all(debug_assertions, not(unc_model)))]
+mod nested;
 mod pause;
 mod phase_fair;
 mod preemption_aware;
@@ -84,19 +88,22 @@ pub use bounded::Bounded;
 pub use bravo::Bravo;
 pub use clh::Clh;
 pub use combining::Combining;
-pub use condvar::Condvar;
+pub use condvar::{Condvar, WaitTimeoutResult};
 pub use each::{Order, Visit, Waits, each};
 pub use each_readers::{VisitReaders, each_readers};
 pub use futex::Futex;
-pub use mapped::{MappedGuard, MappedReadGuard, MappedWriteGuard};
+pub use mapped::{
+    MappedGuard, MappedMutexGuard, MappedReadGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard,
+    MappedWriteGuard,
+};
 pub use mcs::Mcs;
-pub use mutex::{Guard, Mutex};
+pub use mutex::{Guard, Mutex, MutexGuard};
 pub use pause::{Backoff, Hint, HintThenYield, Pause, Yield};
 pub use phase_fair::PhaseFair;
 pub use preemption_aware::PreemptionAware;
 pub use published::Published;
 pub use reciprocating::Reciprocating;
-pub use rwlock::{ReadGuard, RwLock, WriteGuard};
+pub use rwlock::{ReadGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, WriteGuard};
 pub use seqlock::SeqLock;
 pub use tas::Tas;
 pub use ticket::Ticket;
@@ -130,6 +137,17 @@ pub unsafe trait RawLock: Default + Send + Sync {
 
 /// A lock whose waiters can give up. Most in order of arrival cannot: their place in the queue would have to be taken
 /// out of it. [`Published`] passes over the places of those that left.
+///
+/// ```compile_fail,E0277
+/// use uncontended_locks::{Mcs, Mutex, SpinThenPark};
+/// let in_order = Mutex::with(Mcs::<SpinThenPark>::new(), 1);
+/// let guard = in_order.try_lock_for(std::time::Duration::from_millis(1)); // no deadlines
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "the waiters of `{Self}` cannot give up: it has no deadlines",
+    label = "this lock is not `Timed`",
+    note = "`Futex`, `PreemptionAware`, `Published`, `Tas` and `Ttas` have deadlines: `Mutex::new(value)` takes the first"
+)]
 pub trait Timed: RawLock {
     /// Waits until the lock is free, and takes it, or gives up at `deadline`, never earlier. If the deadline has
     /// passed, it tries once.

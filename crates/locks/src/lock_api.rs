@@ -63,11 +63,11 @@ macro_rules! raw_mutex_timed {
 }
 
 macro_rules! raw_rwlock {
-    ($lock:ty $(, $($parameter:tt)+)?) => {
+    ($lock:ty = $free:expr $(, $($parameter:tt)+)?) => {
         // SAFETY: a `RawRwLock` does what is required; a guard stays with its thread (I2).
         unsafe impl $(<$($parameter)+>)? lock_api::RawRwLock for $lock {
             #[allow(clippy::declare_interior_mutable_const, reason = "what lock_api asks for")]
-            const INIT: Self = Self::new();
+            const INIT: Self = $free;
             type GuardMarker = GuardNoSend;
 
             #[inline]
@@ -121,8 +121,8 @@ raw_mutex!(PreemptionAware);
 raw_mutex!(Published);
 raw_mutex!(Reciprocating<W>, W: Turn);
 raw_mutex!(WordQueue<W>, W: Turn);
-raw_rwlock!(PhaseFair<W>, W: Turn);
-raw_rwlock!(Bravo<PhaseFair<W>>, W: Turn);
+raw_rwlock!(PhaseFair<W> = PhaseFair::new(), W: Turn);
+raw_rwlock!(Bravo<PhaseFair<W>> = Bravo::over(PhaseFair::new()), W: Turn);
 raw_mutex_timed!(Tas);
 raw_mutex_timed!(Futex);
 raw_mutex_timed!(Ttas<P>, P: Pause);

@@ -16,7 +16,7 @@ use std::ptr::NonNull;
 macro_rules! mapped {
     ($(#[$about:meta])* $guard:ident, $raw:ident = $default:ident, $unlock:ident, $kind:ty) => {
         $(#[$about])*
-        #[must_use = "the lock is given back at once"]
+        #[must_use = "the lock is given back at once: keep the guard in a variable, `let guard = ..` (not `let _ = ..`)"]
         pub struct $guard<'l, T: ?Sized, L: $raw = $default> {
             raw: &'l L,
             part: NonNull<T>,
@@ -99,3 +99,12 @@ mapped!(
 );
 mapped_mut!(MappedGuard, RawLock);
 mapped_mut!(MappedWriteGuard, RawRwLock);
+
+/// [`MappedGuard`] by the name that std and parking_lot give it.
+pub type MappedMutexGuard<'l, T, L = Futex> = MappedGuard<'l, T, L>;
+
+/// [`MappedReadGuard`] by the name that std and parking_lot give it.
+pub type MappedRwLockReadGuard<'l, T, L = PhaseFair> = MappedReadGuard<'l, T, L>;
+
+/// [`MappedWriteGuard`] by the name that std and parking_lot give it.
+pub type MappedRwLockWriteGuard<'l, T, L = PhaseFair> = MappedWriteGuard<'l, T, L>;

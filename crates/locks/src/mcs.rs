@@ -41,7 +41,7 @@ use uncontended_atomic::{AtomicPtr, Named};
 /// A queue of waiters that wait by `W`. Two words.
 ///
 /// `Mcs` alone, without its parameter, spins: with more threads than CPUs, all wait for one that has no CPU. There,
-/// `Mcs<SpinThenPark>`.
+/// `Mcs<SpinThenPark>`, made by [`Mcs::<SpinThenPark>::new()`](Mcs::new); `<Mcs>::new()` is the default.
 #[derive(Debug)]
 pub struct Mcs<W = Spin> {
     tail: AtomicPtr<Node<W>>,

@@ -15,7 +15,8 @@ use uncontended_atomic::UnsafeCell;
 
 /// A value that one thread at a time has access to; `L` says how the others wait.
 ///
-/// [`new`](Mutex::new) takes the default lock, [`with`](Mutex::with) any; both are `const`.
+/// [`new`](Mutex::new) takes the default lock, [`with`](Mutex::with) any; both are `const`. So there is no
+/// `Mutex::<_, Mcs<SpinThenPark>>::new(v)`: write `Mutex::with(Mcs::<SpinThenPark>::new(), v)`.
 ///
 /// ```
 /// use uncontended_locks::{Mcs, Mutex, SpinThenPark};
@@ -155,8 +156,11 @@ impl<T: ?Sized + fmt::Debug, L: RawLock> fmt::Debug for Mutex<T, L> {
     }
 }
 
+/// [`Guard`] by the name that std and parking_lot give it.
+pub type MutexGuard<'m, T, L = Futex> = Guard<'m, T, L>;
+
 /// Access to the value until it is dropped.
-#[must_use = "the lock is given back at once"]
+#[must_use = "the lock is given back at once: keep the guard in a variable, `let guard = ..` (not `let _ = ..`)"]
 pub struct Guard<'m, T: ?Sized, L: RawLock = Futex> {
     mutex: &'m Mutex<T, L>,
     _value: PhantomData<&'m mut T>,

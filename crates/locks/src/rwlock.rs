@@ -14,7 +14,8 @@ use std::ptr::NonNull;
 use uncontended_atomic::UnsafeCell;
 
 /// A value that many threads read at once, and one at a time changes; `L` says which are next, and how the others wait.
-/// [`new`](RwLock::new) takes the default lock, [`with`](RwLock::with) any; both are `const`.
+/// [`new`](RwLock::new) takes the default lock, [`with`](RwLock::with) any; both are `const`. So there is no
+/// `RwLock::<_, Bravo>::new(v)`: write `RwLock::with(Bravo::new(), v)`.
 ///
 /// A thread that reads must not read again before it has given the first guard back: where a writer waits between the
 /// two, both wait forever. Nothing is poisoned: a panic gives the lock back.
@@ -158,8 +159,14 @@ impl<T: ?Sized + fmt::Debug, L: RawRwLock> fmt::Debug for RwLock<T, L> {
     }
 }
 
+/// [`ReadGuard`] by the name that std and parking_lot give it.
+pub type RwLockReadGuard<'l, T, L = PhaseFair> = ReadGuard<'l, T, L>;
+
+/// [`WriteGuard`] by the name that std and parking_lot give it.
+pub type RwLockWriteGuard<'l, T, L = PhaseFair> = WriteGuard<'l, T, L>;
+
 /// Shared access to the value until it is dropped, in the thread that took it.
-#[must_use = "the lock is given back at once"]
+#[must_use = "the lock is given back at once: keep the guard in a variable, `let guard = ..` (not `let _ = ..`)"]
 pub struct ReadGuard<'l, T: ?Sized, L: RawRwLock = PhaseFair> {
     lock: &'l RwLock<T, L>,
     /// Not sent (I2).
@@ -170,7 +177,7 @@ pub struct ReadGuard<'l, T: ?Sized, L: RawRwLock = PhaseFair> {
 unsafe impl<T: ?Sized + Sync, L: RawRwLock> Sync for ReadGuard<'_, T, L> {}
 
 /// Access to the value for this guard alone, until it is dropped.
-#[must_use = "the lock is given back at once"]
+#[must_use = "the lock is given back at once: keep the guard in a variable, `let guard = ..` (not `let _ = ..`)"]
 pub struct WriteGuard<'l, T: ?Sized, L: RawRwLock = PhaseFair> {
     lock: &'l RwLock<T, L>,
     _value: PhantomData<&'l mut T>,

@@ -109,6 +109,10 @@ impl<T: Words, L: RawLock> SeqLock<T, L> {
 
     /// A copy of the value; none if `tries` times a writer came between. The caller may then do without it, or exclude
     /// writers: [`update`](SeqLock::update) with a closure that changes nothing returns what it returns.
+    ///
+    /// The bound is a number of copies, and not a time: between two of them it waits as [`read`](SeqLock::read) does,
+    /// and a writer that has lost its CPU uses them up. With 1 it is [`try_read`](SeqLock::try_read); with 0 it returns
+    /// none at once.
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
     pub fn read_within(&self, tries: u32) -> Option<T> {

@@ -21,6 +21,8 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{AtomicBool, Named};
 
 /// Test, then test and set, with a pause `P` between looks. One byte.
+///
+/// [`Ttas::<HintThenYield>::new()`](Ttas::new), or `<Ttas>::new()` for the default, which spins.
 #[derive(Debug)]
 pub struct Ttas<P = Hint> {
     is_held: AtomicBool,

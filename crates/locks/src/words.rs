@@ -33,6 +33,14 @@ use uncontended_atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 /// assert_eq!(quote.read(), (18, [99.5, 100.5]));
 /// ```
 ///
+/// ```compile_fail,E0277
+/// #[derive(Clone, Copy)]
+/// struct Sample {
+///     value: f64,
+/// }
+/// let last = uncontended_locks::SeqLock::new(Sample { value: 0.0 }); // without `words!`
+/// ```
+///
 /// ```compile_fail
 /// let padded = uncontended_locks::SeqLock::new((1_u8, 2_u64)); // seven bytes between
 /// ```
@@ -40,6 +48,12 @@ use uncontended_atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
 /// # Safety
 /// If [`IS_WHOLE`](Words::IS_WHOLE), every byte of every value is initialised: no padding between or behind its fields,
 /// in none of its variants. It has no pointers and no references, which are more than their address.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be copied word by word, as a `SeqLock` does",
+    label = "this type is not `Words`",
+    note = "a struct of numbers is declared by the macro: `uncontended_locks::words! {{ struct Sample {{ at_ns: u64, value: f64 }} }}`",
+    note = "what has pointers, references or padding goes behind a `RwLock` or a `Mutex`"
+)]
 pub unsafe trait Words: Copy {
     /// Whether it has no padding. What has is not copied: see [`SeqLock::with`](crate::SeqLock::with).
     const IS_WHOLE: bool = true;

@@ -57,10 +57,10 @@ fn a_lock_is_tried_for_a_time_or_until_an_instant() {
 fn a_wait_for_a_condition_ends_with_its_time() {
     let (ready, changed) = (Mutex::new(false), Condvar::new());
     let mut guard = ready.lock();
-    assert!(changed.wait_for(&mut guard, Duration::from_millis(1)).is_err());
+    assert!(changed.wait_for(&mut guard, Duration::from_millis(1)).timed_out());
     let begun = Instant::now();
     let time = Duration::from_millis(3);
-    assert!(changed.wait_while_for(&mut guard, |ready| !*ready, time).is_err());
+    assert!(changed.wait_while_for(&mut guard, |ready| !*ready, time).timed_out());
     assert!(begun.elapsed() >= time && ready.is_locked());
     scope(|threads| {
         threads.spawn(|| {
@@ -68,9 +68,78 @@ fn a_wait_for_a_condition_ends_with_its_time() {
             changed.notify_all();
         });
         let minute = Duration::from_secs(60);
-        assert!(changed.wait_while_for(&mut guard, |ready| !*ready, minute).is_ok());
+        assert!(!changed.wait_while_for(&mut guard, |ready| !*ready, minute).timed_out());
     });
     assert!(*guard);
+    let end = Instant::now() + Duration::from_millis(2);
+    assert!(changed.wait_while_until(&mut guard, |ready| *ready, end).timed_out());
+    assert!(Instant::now() >= end && changed.wait_until(&mut guard, end).timed_out());
+    assert!(!changed.wait_while_until(&mut guard, |_| false, end).timed_out(), "it need not wait");
+}
+
+/// A program for parking_lot, of which only the path is another.
+mod of_parking_lot {
+    use std::time::{Duration, Instant};
+    use uncontended_locks::{
+        Condvar, MappedMutexGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard, Mutex,
+        MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, WaitTimeoutResult,
+    };
+
+    pub(super) struct Jobs {
+        pub(super) waiting: Mutex<Vec<u32>>,
+        pub(super) come: Condvar,
+        pub(super) names: RwLock<(Vec<String>, usize)>,
+    }
+
+    impl Jobs {
+        pub(super) fn next_within(&self, time: Duration) -> Option<u32> {
+            let end = Instant::now() + time;
+            let mut waiting: MutexGuard<'_, Vec<u32>> = self.waiting.lock();
+            while waiting.is_empty() {
+                if self.come.wait_until(&mut waiting, end).timed_out() {
+                    return waiting.pop();
+                }
+            }
+            waiting.pop()
+        }
+
+        pub(super) fn pause(&self, time: Duration) -> WaitTimeoutResult {
+            self.come.wait_for(&mut self.waiting.lock(), time)
+        }
+
+        pub(super) fn last(&self) -> MappedMutexGuard<'_, u32> {
+            MutexGuard::map(self.waiting.lock(), |waiting| waiting.last_mut().unwrap())
+        }
+
+        pub(super) fn read(&self) -> RwLockReadGuard<'_, (Vec<String>, usize)> {
+            self.names.read()
+        }
+
+        pub(super) fn names(&self) -> MappedRwLockReadGuard<'_, [String]> {
+            RwLockReadGuard::map(self.names.read(), |(names, _)| names.as_slice())
+        }
+
+        pub(super) fn names_mut(&self) -> MappedRwLockWriteGuard<'_, Vec<String>> {
+            let both: RwLockWriteGuard<'_, (Vec<String>, usize)> = self.names.write();
+            RwLockWriteGuard::map(both, |(names, _)| names)
+        }
+    }
+}
+
+#[test]
+fn a_program_for_parking_lot_needs_another_path_alone() {
+    let jobs = of_parking_lot::Jobs {
+        waiting: Mutex::new(vec![]),
+        come: Condvar::new(),
+        names: RwLock::new((vec![], 3)),
+    };
+    assert_eq!(jobs.next_within(Duration::from_millis(1)), None);
+    assert!(jobs.pause(Duration::from_millis(1)).timed_out());
+    jobs.waiting.lock().extend([1, 2]);
+    *jobs.last() += 5;
+    assert_eq!(jobs.next_within(Duration::from_secs(60)), Some(7));
+    jobs.names_mut().push("one".into());
+    assert_eq!((jobs.names().len(), jobs.read().1), (1, 3));
 }
 
 #[test]
@@ -155,4 +224,40 @@ fn values_of_no_size_and_of_a_wide_alignment_are_guarded() {
     let parts: &RwLock<[Wide]> = &RwLock::new([Wide(1), Wide(2)]);
     assert_eq!(ReadGuard::map(parts.read(), |all| &all[1]).0, 2);
     assert_eq!((SeqLock::new(()).read(), SeqLock::new([0_u64; 0]).read()), ((), []));
+}
+
+/// Without the check each of these would wait forever.
+#[test]
+#[cfg(debug_assertions)]
+fn a_closure_that_runs_another_on_the_same_value_panics_in_a_debug_build() {
+    let (total, other) = (Combining::new(1), Combining::new(10));
+    let nested = || total.run(|_| total.run(|total| *total += 1));
+    let panic = catch_unwind(AssertUnwindSafe(nested)).unwrap_err();
+    assert!(panic.downcast_ref::<&str>().unwrap().contains("would wait for itself"), "{panic:?}");
+    let through_another = || total.run(|_| other.run(|_| total.run(|total| *total += 1)));
+    assert!(catch_unwind(AssertUnwindSafe(through_another)).is_err());
+    // Neither value is lost, and one may be used while the other is.
+    assert_eq!(total.run(|total| *total + other.run(|other| *other)), 11);
+    let inside = Combining::new(Combining::new(5));
+    assert_eq!(inside.run(|inner| inner.run(|five| *five)), 5);
+}
+
+/// The closure that nests is run by another thread, of which the first must not be told.
+#[test]
+#[cfg(debug_assertions)]
+fn a_nested_closure_panics_in_the_thread_that_asked_for_it() {
+    let total = Combining::new(0);
+    let asked = std::sync::Barrier::new(2);
+    scope(|threads| {
+        let asks = threads.spawn(|| {
+            asked.wait();
+            catch_unwind(AssertUnwindSafe(|| total.run(|_| total.run(|_| ())))).is_err()
+        });
+        total.run(|_| {
+            asked.wait();
+            std::thread::sleep(Duration::from_millis(5));
+        });
+        assert!(asks.join().unwrap());
+    });
+    assert_eq!(total.run(|total| *total), 0);
 }

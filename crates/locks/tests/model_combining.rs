@@ -17,7 +17,7 @@ fn holds(scenario: fn()) {
 #[test]
 fn combining_runs_each_closure_once() {
     fn scenario() {
-        let total = Arc::new(Combining::<u32, Spin>::new(0));
+        let total = Arc::new(Combining::<u32, Spin>::waiting_by(0));
         let add = |total: &Combining<u32, Spin>| {
             total.run(|total| {
                 *total += 1;
@@ -42,7 +42,7 @@ fn combining_runs_each_closure_once() {
 #[test]
 fn combining_wakes_the_thread_whose_closure_was_run() {
     fn scenario() {
-        let total = Arc::new(Combining::<u32, Park>::new(0));
+        let total = Arc::new(Combining::<u32, Park>::waiting_by(0));
         let theirs = Arc::clone(&total);
         let other = spawn(move || theirs.run(|total| std::mem::replace(total, 5)));
         let before = total.run(|total| std::mem::replace(total, 7));

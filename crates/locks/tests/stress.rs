@@ -158,7 +158,7 @@ fn each_is_a_raw_mutex_of_lock_api() {
 fn combining_runs_each_closure_once_and_gives_panics_back() {
     const THREADS: u64 = if cfg!(miri) { 2 } else { 4 };
     const ROUNDS: u64 = if cfg!(miri) { 6 } else { 400 };
-    let sum = Combining::<u64>::new(0);
+    let sum = Combining::new(0_u64);
     let run = &|thread: u64, round: u64| {
         sum.run(|sum| {
             if round % 100 == 3 {

@@ -208,7 +208,7 @@ fn biased_readers_come_and_go_while_one_writes() {
 
 #[test]
 fn a_reader_biases_the_lock_and_a_writer_takes_it_back() {
-    let lock = Bravo::<PhaseFair<Park>>::new();
+    let lock = Bravo::over(PhaseFair::<Park>::new());
     assert!(!lock.is_biased() && !lock.is_locked());
     lock.read();
     assert!(lock.is_biased());

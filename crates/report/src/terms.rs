@@ -251,6 +251,46 @@ pub const TERMS: &[Group] = &[
         ],
     ),
     (
+        "What unc survey measures",
+        &[
+            (
+                "A/A",
+                "the baseline measured against itself: how far its ratio is from 1 is the error of the method",
+            ),
+            ("wait", "the mean time from the call of a lock to the acquisition"),
+            ("idle", "the mean time for which a lock was free while a thread wanted it"),
+            ("hand-off", "the time from a release to the acquisition by a thread that had waited"),
+            (
+                "overtaken",
+                "how often a waiter saw a thread that came later get the lock first: the 99th percentile",
+            ),
+            ("fast path", "the time to take and release a lock that no other thread wants"),
+            (
+                "no clock",
+                "the ratio without the time that reading the clock adds to both of its terms",
+            ),
+            (
+                "bystander",
+                "a thread that does not use the lock: how much longer its work takes while others contend",
+            ),
+            ("sigma", "the share of the work that threads can only do one after the other"),
+            (
+                "kappa",
+                "what each pair of threads costs, so that more threads in the end do less work",
+            ),
+            (
+                "check-in",
+                "a thread says that it is at a point where it holds nothing, so a heavy fence need not interrupt it",
+            ),
+            (
+                "ticket",
+                "the right to wait for a heavy fence that began after the ticket was drawn; one fence can serve many tickets",
+            ),
+            ("gap", "a time for which a thread that only reads the clock did not run"),
+            ("steal", "a gap during which the hypervisor ran something else on the CPU"),
+        ],
+    ),
+    (
         "Coverage",
         &[
             (

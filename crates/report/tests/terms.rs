@@ -88,6 +88,29 @@ fn what_stands_outside_of_tables_is_explained() {
     }
 }
 
+/// The words of a survey that a reader cannot know.
+#[test]
+fn words_of_a_survey_are_explained() {
+    for word in [
+        "A/A",
+        "bystander",
+        "overtaken",
+        "fast path",
+        "sigma",
+        "kappa",
+        "check-in",
+        "ticket",
+        "gap",
+        "steal",
+        "no clock",
+        "wait",
+        "idle",
+        "hand-off",
+    ] {
+        assert!(is_explained(word), "{word:?}");
+    }
+}
+
 #[test]
 fn the_text_keeps_to_its_width() {
     for columns in [60, 80, 120] {

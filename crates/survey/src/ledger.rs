@@ -53,8 +53,8 @@ pub struct Ledger {
     pub longest_idle_is_cut: bool,
     /// Every hand-off.
     pub hand_offs_ns: Vec<u64>,
-    /// How often a waiter was overtaken, in all but a hundredth of the hand-offs. (A thread that loses its CPU between
-    /// its note and its call is overtaken at any lock.)
+    /// The 99th percentile, over hand-offs, of how often the waiter had been overtaken. (A thread that loses its CPU
+    /// between its note and its call is overtaken at any lock.)
     pub overtaken_p99: u64,
     /// Two threads had the lock at once, as far as their notes tell: from when, and until when.
     pub both: Option<(u64, u64)>,

@@ -20,6 +20,8 @@ pub struct Machine {
     pub processor: Option<String>,
     /// CPUs that this process may use.
     pub cpus: usize,
+    /// How many CPUs run at all; none if the kernel does not say.
+    pub cpus_online: Option<usize>,
     /// Cores and packages of these.
     pub cores: usize,
     /// Packages (sockets) of these.
@@ -70,6 +72,9 @@ fn read(path: impl AsRef<Path>) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
+/// What stands for a fact that is missing.
+const NOT_SAID: &str = "the kernel does not say";
+
 impl Machine {
     /// Reads them; the clock is measured for some milliseconds.
     #[must_use]
@@ -83,6 +88,7 @@ impl Machine {
         Machine {
             processor,
             cpus: cpus.len(),
+            cpus_online: read("/sys/devices/system/cpu/online").as_deref().map(counted),
             cores: distinct(&|cpu| (cpu.package, cpu.core)),
             packages: distinct(&|cpu| (cpu.package, 0)),
             nodes: numbered("/sys/devices/system/node", "node").max(1),
@@ -156,18 +162,26 @@ impl Machine {
         doubts
     }
 
+    /// How many CPUs this process may use, and of how many, if there are more.
+    fn allowed_cpus(&self) -> String {
+        match self.cpus_online {
+            Some(online) if online > self.cpus => format!("{} of {online} allowed", self.cpus),
+            _ => self.cpus.to_string(),
+        }
+    }
+
     /// The facts in words, a line each.
     #[must_use]
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let or_unknown =
-            |text: &Option<String>| text.clone().unwrap_or_else(|| "not told".to_owned());
+            |text: &Option<String>| text.clone().unwrap_or_else(|| NOT_SAID.to_owned());
         let mut lines = vec![
             ("processor", or_unknown(&self.processor)),
             (
                 "CPUs",
                 format!(
                     "{}, on {} of {}, {}",
-                    self.cpus,
+                    self.allowed_cpus(),
                     several(self.cores as u64, "core", "cores"),
                     several(self.packages as u64, "package", "packages"),
                     several(self.nodes as u64, "memory node", "memory nodes")
@@ -195,22 +209,25 @@ impl Machine {
                 duration_f(self.clock_step_ns as f64)
             ),
         ));
-        let governor = self.governor.clone().unwrap_or_else(|| "not told".to_owned());
-        lines.push(("governor", governor));
+        lines.push(("governor", or_unknown(&self.governor)));
         if let Some(load) = self.load {
             lines.push(("load", uncontended_figures::number(load)));
         }
         if let Some(stolen) = self.stolen {
-            lines.push(("stolen", uncontended_figures::percent(stolen)));
+            let share = uncontended_figures::percent(stolen);
+            let what = format!("{share} of the CPU time since boot, taken by the host");
+            lines.push(("stolen", what));
         }
         if let Some(share) = self.real_time_share {
-            lines.push(("real time", format!("at most {} of each period", given_percent(share))));
+            let share = given_percent(share);
+            let what = format!("real-time threads may use at most {share} of each period");
+            lines.push(("real time", what));
         }
         if let Some(is_reset) = self.segment_is_reset {
             let what = if is_reset {
-                "a switch of threads resets GS: a thread can see that it was switched out"
+                "the kernel resets the GS register when it switches threads, so a thread can tell that it was switched out"
             } else {
-                "a switch of threads keeps GS: it does not show that a thread was switched out"
+                "the kernel keeps the GS register when it switches threads, so a thread cannot tell by it that it was switched out"
             };
             lines.push(("segments", what.to_owned()));
         }
@@ -351,6 +368,36 @@ mod tests {
     fn a_list_of_cpus_is_counted() {
         assert_eq!(["0", "0-3", "0-3,8", "0,2,4-5"].map(counted), [1, 4, 5, 4]);
         assert_eq!(counted("nonsense"), 1, "at least the CPU itself");
+    }
+
+    #[test]
+    fn facts_are_sentences_and_a_missing_one_is_said_to_be() {
+        let machine = Machine {
+            cpus: 1,
+            cpus_online: Some(2),
+            cores: 1,
+            packages: 1,
+            nodes: 1,
+            stolen: Some(0.0005),
+            real_time_share: Some(0.95),
+            segment_is_reset: Some(false),
+            ..Machine::default()
+        };
+        let of = |machine: &Machine, name| {
+            let lines = machine.lines();
+            lines.into_iter().find(|(own, _)| *own == name).map(|(_, fact)| fact).unwrap()
+        };
+        assert_eq!(of(&machine, "CPUs"), "1 of 2 allowed, on 1 core of 1 package, 1 memory node");
+        assert_eq!(of(&machine, "governor"), "the kernel does not say");
+        let stolen = of(&machine, "stolen");
+        assert!(stolen.ends_with("% of the CPU time since boot, taken by the host"), "{stolen}");
+        let share = of(&machine, "real time");
+        assert_eq!(share, "real-time threads may use at most 95 % of each period");
+        assert!(of(&machine, "segments").contains("cannot tell"));
+        for cpus_online in [None, Some(1)] {
+            let whole = Machine { cpus_online, ..machine.clone() };
+            assert!(of(&whole, "CPUs").starts_with("1, on 1 core"));
+        }
     }
 
     #[test]

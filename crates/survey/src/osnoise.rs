@@ -38,6 +38,8 @@ pub struct Noise {
     pub thread: u64,
 }
 
+const NOT_INSTALLED: &str = "it is not installed";
+
 /// Runs `program` for this long.
 ///
 /// # Errors
@@ -55,7 +57,9 @@ pub(crate) fn run(
         .stderr(Stdio::piped())
         .spawn();
     let mut child = child.map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => "it is not installed".to_owned(),
+        std::io::ErrorKind::NotFound => NOT_INSTALLED.to_owned(),
+        // What exec(2) says of a program that is nowhere, if one folder of the path cannot be searched.
+        std::io::ErrorKind::PermissionDenied if !is_found(program) => NOT_INSTALLED.to_owned(),
         _ => format!("it cannot be started: {error}"),
     })?;
     let (stdout, stderr) = (drained(child.stdout.take()), drained(child.stderr.take()));
@@ -71,6 +75,17 @@ pub(crate) fn run(
             Err(told.map_or_else(|| "it says nothing".to_owned(), |line| fit(&escaped(line), 200)))
         }
     }
+}
+
+/// Whether a folder of the path has the program, or its own path leads to it.
+fn is_found(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // With a slash in it, a program's path is taken from the working directory.
+    let mut folders: Vec<_> = std::env::split_paths(&path).collect();
+    if program.contains('/') {
+        folders = vec![".".into()];
+    }
+    folders.iter().any(|folder| folder.join(program).is_file())
 }
 
 /// Reads to the end aside, so that the program never waits for its reader.
@@ -170,6 +185,13 @@ CPU Period       Runtime        Noise  % CPU Aval   Max Noise   Max Single      
         };
         assert_eq!(found[&17], expected);
         assert!(parse("CPU 0 is #1\n 0 #5 1 2 3\n\n0 #1 a b c d e f g h i j").is_empty());
+    }
+
+    /// A folder of the path that cannot be searched makes exec(2) refuse a program that is nowhere.
+    #[test]
+    fn a_program_is_found_by_the_path_or_by_its_own() {
+        assert!(is_found("sh") && is_found("/bin/sh"));
+        assert!(!is_found("no-such-program-of-unc") && !is_found("/no/such/program"));
     }
 
     /// A program of that name in a folder, which does this.

@@ -32,12 +32,7 @@ pub(crate) fn measure(plan: &Plan, earlier: &[Topic]) -> Topic {
     let cpus = Cpu::allowed().map_or(1, |cpus| cpus.len());
     if let Some((name, points)) = &plan.throughput {
         let series = Series { name: name.clone(), class: Class::Other, points: points.clone() };
-        let mut topic = fitted(vec![series], cpus);
-        let most = points.iter().map(|point| point.threads).max().unwrap_or(0);
-        if most < TRUSTED as u64 {
-            topic.warnings.push(doubt("figures of fewer than four threads"));
-        }
-        return topic;
+        return given(series, plan.threads, cpus);
     }
     let measures = !is_fed(earlier.iter().map(|topic| topic.topic), cpus);
     if measures && counts(plan, cpus).len() < FEWEST {
@@ -53,7 +48,7 @@ pub(crate) fn measure(plan: &Plan, earlier: &[Topic]) -> Topic {
     let sources = own.iter().chain(earlier.iter().filter(is_source));
     let most = if cpus < TRUSTED { usize::MAX } else { cpus };
     let series = sources.flat_map(|topic| series(topic, most)).collect();
-    let mut topic = fitted(series, cpus);
+    let mut topic = fitted(series, cpus, None);
     topic.notes.push("throughput in operations per second".to_owned());
     if let Some(own) = &own {
         topic.stopped_by = own.stopped_by;
@@ -62,7 +57,25 @@ pub(crate) fn measure(plan: &Plan, earlier: &[Topic]) -> Topic {
     }
     if cpus < TRUSTED {
         let few = several(cpus as u64, "CPU", "CPUs");
-        topic.warnings.push(doubt(&format!("{few}: with more threads than that, they take turns")));
+        doubt(&mut topic, &format!("{few}: with more threads than that, they take turns"));
+    }
+    topic
+}
+
+/// Fits a user's own figures; `asked` is the number of threads to predict for.
+fn given(series: Series, asked: Option<usize>, cpus: usize) -> Topic {
+    let most = series.points.iter().map(|point| point.threads).max().unwrap_or(0);
+    let is_measured = |asked: u64| series.points.iter().any(|point| point.threads == asked);
+    let asked = asked.map(|asked| asked as u64);
+    let predicted = asked.filter(|&asked| !is_measured(asked));
+    let mut topic = fitted(vec![series], cpus, predicted);
+    if let (Some(asked), None) = (asked, predicted) {
+        topic.notes.push(format!(
+            "--threads {asked}: the figures contain this number of threads, so it is not predicted"
+        ));
+    }
+    if most < TRUSTED as u64 {
+        doubt(&mut topic, "figures of fewer than four threads");
     }
     topic
 }
@@ -73,8 +86,12 @@ pub(crate) fn is_fed(mut topics: impl Iterator<Item = &'static str>, cpus: usize
     (2..TRUSTED).contains(&cpus) && topics.any(|topic| ["contention", "locks"].contains(&topic))
 }
 
-fn doubt(why: &str) -> String {
-    format!("{why}; the fit is not to be trusted: measure on a machine with at least four CPUs")
+/// Says that no fit of the topic is to be trusted.
+fn doubt(topic: &mut Topic, why: &str) {
+    topic.rows.iter_mut().filter_map(|row| row.usl.as_mut()).for_each(|fit| fit.is_trusted = false);
+    topic.warnings.push(format!(
+        "{why}; the fit is not to be trusted: measure on a machine with at least four CPUs"
+    ));
 }
 
 /// One to as many threads as CPUs, or to four, not more than [`MOST_COUNTS`] of them: each number, then in steps that
@@ -119,8 +136,8 @@ fn series(topic: &Topic, most: usize) -> Vec<Series> {
     all
 }
 
-/// The topic of these series.
-fn fitted(all: Vec<Series>, cpus: usize) -> Topic {
+/// The topic of these series, with predictions for as many threads as asked for, or for more than were measured.
+fn fitted(all: Vec<Series>, cpus: usize, asked: Option<u64>) -> Topic {
     let mut topic = Topic::left_out("scale", QUESTION, "");
     topic.not_measured.clear();
     topic.stopped_by = "read";
@@ -133,7 +150,8 @@ fn fitted(all: Vec<Series>, cpus: usize) -> Topic {
         }
         let most = counts.last().copied().unwrap_or(1);
         let beyond = most.max(cpus as u64);
-        if let Some(fit) = usl::fit(&series.points, &[2 * beyond, 4 * beyond]) {
+        let predicted = asked.map_or_else(|| vec![2 * beyond, 4 * beyond], |asked| vec![asked]);
+        if let Some(fit) = usl::fit(&series.points, &predicted) {
             topic.rows.push(row(&series, most as usize, fit));
         }
     }
@@ -143,25 +161,33 @@ fn fitted(all: Vec<Series>, cpus: usize) -> Topic {
             too_few.join(", ")
         ));
     }
-    topic.notes.push("throughput of N threads: gamma N / (1 + sigma (N - 1) + kappa N (N - 1)); intervals at 95 %, from what the fit leaves over at each number of threads; what stands under \"predicted\" was not measured".to_owned());
-    let is_bare = |row: &&Row| row.usl.as_ref().is_some_and(|fit| fit.off_by.is_none());
-    let bare: Vec<&str> = topic.rows.iter().filter(is_bare).map(|row| row.name.as_str()).collect();
-    if !bare.is_empty() {
-        topic.notes.push(format!(
-            "{}: as many numbers of threads as the law has parameters, so it goes through each of them, right or wrong: no error, no interval, no prediction",
-            bare.join(", ")
-        ));
-    }
-    let steep =
-        topic.rows.iter().filter(|row| row.usl.as_ref().is_some_and(|fit| fit.sigma.value > 1.0));
-    let steep: Vec<&str> = steep.map(|row| row.name.as_str()).collect();
-    if !steep.is_empty() {
-        topic.notes.push(format!(
-            "{}: sigma above 1: a second thread takes more than it adds, and a share of the work cannot say so",
-            steep.join(", ")
-        ));
-    }
+    topic.notes.extend(notes(&topic.rows));
     topic
+}
+
+/// What to know of these fits.
+fn notes(rows: &[Row]) -> Vec<String> {
+    let mut notes = vec!["throughput of N threads: gamma N / (1 + sigma (N - 1) + kappa N (N - 1)); intervals at 95 %, from what the fit leaves over at each number of threads".to_owned()];
+    let named = |is_so: &dyn Fn(&Fit) -> bool| {
+        let those = rows.iter().filter(|row| row.usl.as_ref().is_some_and(is_so));
+        let names: Vec<&str> = those.map(|row| row.name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    if named(&Fit::predicts).is_some() {
+        notes.push("\"predicted\": the law gives it, nothing was measured there".to_owned());
+    }
+    if let Some(bare) = named(&|fit| fit.off_by.is_none()) {
+        notes.push(format!(
+            "{bare}: as many numbers of threads as the law has parameters, so it goes through each of them, right or wrong: no error, no interval, no peak, no prediction"
+        ));
+    }
+    // The whole interval is above 1.
+    if let Some(steep) = named(&|fit| fit.sigma.low.is_some_and(|low| low > 1.0)) {
+        notes.push(format!(
+            "{steep}: sigma above 1: a second thread takes more than it adds, and a share of the work cannot say so"
+        ));
+    }
+    notes
 }
 
 fn counted(points: &[Point]) -> Vec<u64> {
@@ -206,25 +232,52 @@ mod tests {
     fn rows_of_earlier_topics_are_fitted_as_far_as_each_thread_has_a_cpu() {
         let law = usl::Law { sigma: 0.1, kappa: 0.005, gamma: 1e7 };
         let locks = measured("locks", law, &[1, 2, 4, 8]);
-        let found = fitted(series(&locks, 8), 8);
+        let found = fitted(series(&locks, 8), 8, None);
         let fit = found.rows[0].usl.as_ref().unwrap();
         assert_eq!((found.rows[0].name.as_str(), found.rows[0].threads), ("planted (lock)", 8));
         assert!((fit.sigma.value - 0.1).abs() < 1e-9 && (fit.kappa.value - 0.005).abs() < 1e-9);
         assert_eq!(fit.predicted.iter().map(|it| it.threads).collect::<Vec<_>>(), [16, 32]);
         assert_eq!(fit.points.len(), 4);
         // With two CPUs, as far as they go, there is nothing to fit, and this is said.
-        let found = fitted(series(&locks, 2), 2);
+        let found = fitted(series(&locks, 2), 2, None);
         assert!(found.rows.is_empty() && found.not_measured[0].contains("planted (lock)"));
     }
 
     #[test]
     fn the_law_is_not_fitted_to_what_it_cannot_say_silently() {
         let law = usl::Law { sigma: 3.0, kappa: 0.0, gamma: 1e7 };
-        let found = fitted(series(&measured("contention", law, &[1, 2, 3, 4]), 4), 4);
-        assert!(
-            found.notes.iter().any(|note| note.starts_with("planted: sigma above 1")),
-            "{found:?}"
-        );
+        let contention =
+            |counts: &[usize]| fitted(series(&measured("contention", law, counts), 4), 4, None);
+        let has = |topic: &Topic, word: &str| topic.notes.iter().any(|note| note.contains(word));
+        let found = contention(&[1, 2, 3, 4]);
+        assert!(has(&found, "planted: sigma above 1") && has(&found, "\"predicted\""), "{found:?}");
+        // Three points: sigma is 3, and nothing says how far off that may be.
+        let found = contention(&[1, 2, 4]);
+        assert!(!has(&found, "sigma above 1") && !has(&found, "\"predicted\""), "{found:?}");
+        assert!(has(&found, "no peak, no prediction"), "{found:?}");
+    }
+
+    #[test]
+    fn what_a_users_figures_lack_is_predicted_and_said_to_be() {
+        let law = usl::Law { sigma: 0.1, kappa: 0.005, gamma: 1e3 };
+        let figures = |counts: &[u64]| Series {
+            name: "data".to_owned(),
+            class: Class::Other,
+            points: counts
+                .iter()
+                .map(|&threads| Point { threads, throughput: law.throughput(threads) })
+                .collect(),
+        };
+        let fit = |topic: &Topic| topic.rows[0].usl.clone().unwrap();
+        let asked = given(figures(&[4, 8, 16, 24]), Some(64), 2);
+        let found = fit(&asked);
+        assert_eq!(found.predicted.iter().map(|it| it.threads).collect::<Vec<_>>(), [64]);
+        assert!(found.is_trusted && !found.is_measured(1) && found.predicts());
+        let measured = given(figures(&[4, 8, 16, 24]), Some(16), 2);
+        assert_eq!(fit(&measured).predicted[0].threads, 48);
+        assert!(measured.notes.iter().any(|note| note.starts_with("--threads 16")), "{measured:?}");
+        let few = given(figures(&[1, 2, 3]), None, 8);
+        assert!(!fit(&few).is_trusted && few.warnings[0].contains("not to be trusted"), "{few:?}");
     }
 
     #[test]

@@ -194,8 +194,7 @@ impl Bounded {
 /// Where throughput is highest.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Peak {
-    /// The number of threads; none: more threads always give more, or it is beyond what was measured and nothing tells
-    /// the errors.
+    /// The number of threads; none: more threads always give more, or nothing tells the errors.
     pub threads: Option<u64>,
     /// The lower end of its interval; none if it is not known.
     pub low: Option<u64>,
@@ -205,7 +204,7 @@ pub struct Peak {
     pub throughput: Option<f64>,
 }
 
-/// A throughput that was not measured.
+/// A throughput that the law gives.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Prediction {
     /// With this many threads.
@@ -229,11 +228,12 @@ pub struct Fit {
     pub points: Vec<Point>,
     /// The largest relative error of the law at one of them; none with as many of them as parameters.
     pub off_by: Option<f64>,
-    /// What the law gives for more threads than were measured. Nothing was measured there; none with as many points as
-    /// parameters.
+    /// What the law gives for numbers of threads that were not measured; none with as many points as parameters.
     pub predicted: Vec<Prediction>,
     /// What the intervals are made of: `errors`, or `nothing`.
     pub intervals_from: &'static str,
+    /// Whether the figures are of enough CPUs, or threads, to say something of more.
+    pub is_trusted: bool,
 }
 
 impl Fit {
@@ -242,6 +242,26 @@ impl Fit {
     pub fn throughput(&self, threads: f64) -> f64 {
         let [sigma, kappa, gamma] = [self.sigma, self.kappa, self.gamma].map(|it| it.value);
         Law { sigma, kappa, gamma }.at(threads)
+    }
+
+    /// Whether there are figures of this number of threads: what the law gives for others is a prediction.
+    #[must_use]
+    pub fn is_measured(&self, threads: u64) -> bool {
+        self.points.iter().any(|point| point.threads == threads)
+    }
+
+    /// Whether it gives a throughput that was not measured.
+    #[must_use]
+    pub fn predicts(&self) -> bool {
+        let is_peak_measured = self.peak.threads.is_none_or(|at| self.is_measured(at));
+        !self.predicted.is_empty() || !self.is_measured(1) || !is_peak_measured
+    }
+
+    /// Whether any of its figures has an interval with both ends.
+    #[must_use]
+    pub fn is_bounded(&self) -> bool {
+        let all = [self.sigma, self.kappa, self.gamma];
+        all.iter().any(|figure| figure.high.is_some()) || self.peak.high.is_some()
     }
 }
 
@@ -269,17 +289,18 @@ pub fn fit(points: &[Point], predict: &[u64]) -> Option<Fit> {
         sigma: ends.as_ref().map_or(Bounded::without(law.sigma), Ends::sigma),
         kappa: ends.as_ref().map_or(Bounded::without(law.kappa), Ends::kappa),
         gamma: ends.as_ref().map_or(Bounded::without(law.gamma), Ends::gamma),
-        peak: peak(&law, ends.as_ref(), medians.last()?.threads),
+        peak: peak(&law, ends.as_ref()),
         off_by: ends.is_some().then(|| medians.iter().map(off).fold(0.0, f64::max)),
         predicted: ends.as_ref().map(predicted).unwrap_or_default(),
         intervals_from: if ends.is_some() { "errors" } else { "nothing" },
+        is_trusted: true,
         points: medians,
     })
 }
 
-/// Beyond `most` threads it is a prediction, which takes ends.
-fn peak(law: &Law, ends: Option<&Ends>, most: u64) -> Peak {
-    let threads = law.peak().filter(|&peak| peak <= most || ends.is_some());
+/// The peak, if something tells its ends.
+fn peak(law: &Law, ends: Option<&Ends>) -> Peak {
+    let threads = law.peak().filter(|_| ends.is_some());
     let ends = ends.map(Ends::peak);
     Peak {
         threads,
@@ -477,6 +498,11 @@ mod tests {
             ("nothing", None, None, None, None)
         );
         assert!(three.predicted.is_empty() && near(three.sigma.value, 0.05, 1e-6), "{three:?}");
+        // Not even a peak among what was measured: the law goes through any three points.
+        let steep = Law { sigma: 0.1, kappa: 0.2, ..PLANTED };
+        let steep = fit(&planted(steep, &[1, 2, 4], 1, 0.0, 1), &[]).unwrap();
+        assert_eq!((steep.peak.threads, steep.peak.throughput), (None, None));
+        assert!(!steep.is_bounded() && steep.is_measured(2) && !steep.is_measured(3));
         assert_eq!(exact(&[1, 2, 4, 8]).unwrap().predicted.len(), 1);
     }
 
