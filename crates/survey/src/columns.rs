@@ -19,12 +19,11 @@ pub(crate) fn scale(topic: &Topic) -> Vec<Headed> {
     ]);
     let fits = || topic.rows.iter().filter_map(|row| Some((row, row.usl.as_ref()?)));
     for (row, fit) in fits() {
-        let up_to = format!("1–{}", row.threads);
         let own = [
             row.name.clone(),
-            up_to,
-            with_ends(fit.sigma),
-            with_ends(fit.kappa),
+            measured(fit),
+            if_known(fit.sigma),
+            if_known(fit.kappa),
             fit.off_by.map_or_else(|| "–".to_owned(), percent),
         ];
         laws.row(own);
@@ -41,6 +40,26 @@ pub(crate) fn scale(topic: &Topic) -> Vec<Headed> {
 
 fn predicted(fit: &Fit) -> Vec<u64> {
     fit.predicted.iter().map(|prediction| prediction.threads).collect()
+}
+
+/// The numbers of threads that were measured; of many, from which to which.
+fn measured(fit: &Fit) -> String {
+    let counts: Vec<String> = fit.points.iter().map(|point| point.threads.to_string()).collect();
+    match &counts[..] {
+        [first, _, _, _, .., last] => format!("{first} to {last}, {} of them", counts.len()),
+        few => few.join(", "),
+    }
+}
+
+/// A figure with its interval, where that has an upper end.
+fn if_known(figure: Bounded) -> String {
+    if figure.high.is_some() { with_ends(figure) } else { "not known".to_owned() }
+}
+
+/// A throughput of the law, which is a prediction where nothing was measured.
+fn of_law(fit: &Fit, threads: u64, throughput: f64) -> String {
+    let word = if fit.is_measured(threads) { "" } else { ", predicted" };
+    format!("{}{word}", number(throughput))
 }
 
 /// The throughput of one thread, the peak, and predictions.
@@ -60,14 +79,15 @@ fn consequences(rows: &[(&Row, &Fit)], counts: &[u64]) -> Table {
     for (row, fit) in rows {
         let peak = match (fit.peak.threads, fit.peak.low, fit.peak.high) {
             (None, Some(low), _) if low > 1 => format!("none, or at least {low}"),
-            (None, None, _) => "–".to_owned(),
-            (None, ..) => "none".to_owned(),
+            (None, Some(_), _) => "none".to_owned(),
             (Some(at), Some(low), Some(high)) => format!("{at} [{low}, {high}]"),
-            (Some(at), Some(low), None) => format!("{at}, at least {low}"),
-            (Some(at), None, _) => at.to_string(),
+            (Some(_), Some(low), None) if low > 1 => format!("at least {low}"),
+            (Some(_), ..) | (None, None, _) => "not known".to_owned(),
         };
-        let there = fit.peak.throughput.map_or_else(|| "–".to_owned(), number);
-        let mut cells = vec![row.name.clone(), number(fit.gamma.value), peak, there];
+        let known = fit.peak.high.and(fit.peak.threads).zip(fit.peak.throughput);
+        let there = known.map_or_else(|| "–".to_owned(), |(at, there)| of_law(fit, at, there));
+        let one = of_law(fit, 1, fit.gamma.value);
+        let mut cells = vec![row.name.clone(), one, peak, there];
         cells.extend(fit.predicted.iter().map(|it| with_ends(it.throughput)));
         table.row(cells);
     }
@@ -251,4 +271,39 @@ fn latencies(matrix: &Matrix) -> Table {
         named(pairs.last()),
     ]);
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::usl::{Law, Point, fit};
+    use uncontended_figures::table::Paint;
+
+    /// The tables of figures at these numbers of threads, of a law with a peak at 14.
+    fn shown(counts: &[u64]) -> String {
+        let law = Law { sigma: 0.1, kappa: 0.005, gamma: 1e3 };
+        let point = |&threads: &u64| Point { threads, throughput: law.throughput(threads) };
+        let points: Vec<Point> = counts.iter().map(point).collect();
+        let mut topic = Topic::left_out("scale", "", "");
+        topic.rows =
+            vec![Row { name: "data".to_owned(), usl: fit(&points, &[]), ..Row::default() }];
+        let plain = Paint { colour: false };
+        scale(&topic).iter().map(|(_, table)| table.text(200, plain)).collect()
+    }
+
+    #[test]
+    fn what_was_not_measured_is_said_to_be_predicted() {
+        let text = shown(&[4, 8, 16, 24]);
+        assert!(text.contains("4, 8, 16, 24") && !text.contains('–'), "{text}");
+        assert_eq!(text.matches(", predicted").count(), 2, "one thread, and the peak: {text}");
+        let text = shown(&[1, 2, 4, 8, 13, 24]);
+        assert!(text.contains("1 to 24, 6 of them"), "{text}");
+        assert_eq!(text.matches(", predicted").count(), 0, "{text}");
+    }
+
+    #[test]
+    fn what_has_no_bound_is_not_known() {
+        let text = shown(&[1, 2, 4]);
+        assert_eq!(text.matches("not known").count(), 3, "sigma, kappa, the peak: {text}");
+    }
 }

@@ -203,10 +203,13 @@ impl Survey {
         self.topics.iter().all(|topic| topic.rows.is_empty() && topic.matrix.is_none())
     }
 
-    /// Whether some row has no interval that excludes or includes anything yet.
+    /// Whether some row has no interval that excludes or includes anything yet, or no figure is to be trusted.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
-        self.topics.iter().any(Topic::is_undecided)
+        let has_figures = |topic: &&Topic| topic.topic != "machine" && !topic.rows.is_empty();
+        let mut topics = self.topics.iter().filter(has_figures).peekable();
+        let is_in_doubt = topics.peek().is_some() && topics.all(Topic::is_in_doubt);
+        is_in_doubt || self.topics.iter().any(Topic::is_undecided)
     }
 }
 

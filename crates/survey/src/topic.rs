@@ -350,7 +350,14 @@ impl Topic {
             let is_slowed_open = row.bystander.is_some_and(|slowed| slowed.high.is_none());
             row.failed.is_some() || row.ratio.is_some() && row.high.is_none() || is_slowed_open
         };
-        self.rows.iter().any(open)
+        let mut fits = self.rows.iter().filter_map(|row| row.usl.as_ref()).peekable();
+        let no_fit_is_bounded = fits.peek().is_some() && !fits.any(|fit| fit.is_bounded());
+        self.rows.iter().any(open) || no_fit_is_bounded
+    }
+
+    /// Whether no row has a figure that is to be trusted.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.rows.iter().all(|row| row.usl.as_ref().is_some_and(|fit| !fit.is_trusted))
     }
 }
 
