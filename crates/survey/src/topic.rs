@@ -92,7 +92,7 @@ pub struct Row {
     /// Of locks for readers: one access in this many writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_write_in: Option<u64>,
-    /// How often a waiter was overtaken by threads that came later, in all but a hundredth of the hand-offs.
+    /// How often a waiter was overtaken by threads that came later, at 99 of 100 hand-offs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overtaken_p99: Option<f64>,
     /// What a lock and its release cost where no other thread wants it, without a reading of the clock.
