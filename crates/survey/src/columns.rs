@@ -42,11 +42,11 @@ fn predicted(fit: &Fit) -> Vec<u64> {
     fit.predicted.iter().map(|prediction| prediction.threads).collect()
 }
 
-/// The numbers of threads that were measured; of many, from which to which.
+/// The numbers of threads that were measured; of many, how many and from which to which.
 fn measured(fit: &Fit) -> String {
     let counts: Vec<String> = fit.points.iter().map(|point| point.threads.to_string()).collect();
     match &counts[..] {
-        [first, _, _, _, .., last] => format!("{first} to {last}, {} of them", counts.len()),
+        [first, _, _, _, .., last] => format!("{} of {first}–{last}", counts.len()),
         few => few.join(", "),
     }
 }
@@ -297,7 +297,7 @@ mod tests {
         assert!(text.contains("4, 8, 16, 24") && !text.contains('–'), "{text}");
         assert_eq!(text.matches(", predicted").count(), 2, "one thread, and the peak: {text}");
         let text = shown(&[1, 2, 4, 8, 13, 24]);
-        assert!(text.contains("1 to 24, 6 of them"), "{text}");
+        assert!(text.contains("6 of 1–24"), "{text}");
         assert_eq!(text.matches(", predicted").count(), 0, "{text}");
     }
 
