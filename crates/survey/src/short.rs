@@ -43,11 +43,13 @@ fn line(topic: &Topic, part: &[&Row]) -> Option<String> {
         (_, 0) => String::new(),
         (_, count) => format!("no difference from {base} shown: {count}"),
     };
+    let is_shown = faster.len() + slower.len() > 0;
+    let itself = if is_shown { itself(base, part) } else { String::new() };
     let said = [
         named(&format!("faster than {base}"), faster, |ratio| ratio),
         named(&format!("slower than {base}"), slower, |ratio| -ratio),
         open,
-        itself(base, part),
+        itself,
     ];
     let said: Vec<String> = said.into_iter().filter(|said| !said.is_empty()).collect();
     let about = about.map_or_else(String::new, |about| format!(", {about}"));
@@ -81,7 +83,7 @@ fn itself(base: &str, part: &[&Row]) -> String {
         (Some(low), Some(high)) => {
             format!("{base} is within {} of itself", ratio(None, low, high))
         }
-        _ => format!("{base} is not even known to equal itself"),
+        _ => format!("{base} has no interval to itself yet"),
     }
 }
 
