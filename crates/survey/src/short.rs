@@ -6,6 +6,7 @@
 use crate::text::{heading, parts};
 use crate::{Row, Topic};
 use uncontended_figures::ratio;
+use uncontended_figures::text::several;
 
 /// How many rows are named of each kind.
 const NAMED: usize = 3;
@@ -62,7 +63,8 @@ fn named(what: &str, mut rows: Vec<&Row>, order: impl Fn(f64) -> f64) -> String 
     rows.sort_by(|one, other| by(one).total_cmp(&by(other)));
     let is_by_threads = rows.iter().any(|row| row.threads != rows[0].threads);
     let name = |row: &&Row| {
-        let by = if is_by_threads { format!(" by {}", row.threads) } else { String::new() };
+        let threads = several(row.threads as u64, "thread", "threads");
+        let by = if is_by_threads { format!(" ({threads})") } else { String::new() };
         format!("{}{by} {}", row.name, shown(row))
     };
     let mut names: Vec<String> = rows.iter().take(NAMED).map(name).collect();
