@@ -270,17 +270,20 @@ fn laws(topic: &Topic) -> Option<Markup> {
 fn law(name: &str, fit: &Fit) -> Markup {
     let measured: Vec<(f64, f64)> =
         fit.points.iter().map(|point| (point.threads as f64, point.throughput)).collect();
-    let last = measured.iter().map(|point| point.0).fold(1.0, f64::max);
+    let first = measured.iter().map(|point| point.0).fold(f64::INFINITY, f64::min);
+    let last = measured.iter().map(|point| point.0).fold(first, f64::max);
     let most = fit.predicted.iter().map(|it| it.threads as f64).fold(last, f64::max);
     let at = |threads: f64| (threads, fit.throughput(threads));
     let line = |from: f64, to: f64| -> Vec<(f64, f64)> {
         (0..=60).map(|step| at(from + (to - from) * f64::from(step) / 60.0)).collect()
     };
+    let below = if first > 1.0 { line(1.0, first) } else { Vec::new() };
     let top = line(1.0, most).iter().chain(&measured).map(|point| point.1).fold(0.0, f64::max);
     let x = Axis::linear(0.0, most, "threads", number);
     let y = Axis::linear(0.0, top * 1.1, "throughput", number);
     let chart = Chart::new(name, x, y)
-        .series("the law", 2, Marks::Line, &line(1.0, last))
+        .series("the law", 2, Marks::Line, &line(first, last))
+        .series("predicted below what was measured", 3, Marks::Line, &below)
         .series("predicted, not measured", 3, Marks::Line, &line(last, most))
         .series("measured", 0, Marks::Points, &measured);
     figure(name, "", &chart.svg())
