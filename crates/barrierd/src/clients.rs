@@ -44,6 +44,10 @@ impl Clients {
     pub(crate) fn listen(path: &Path) -> Result<Clients, Refusal> {
         let failed = |error| Refusal::Socket(path.to_owned(), error);
         SocketAddr::from_pathname(path).map_err(failed)?; // Too long a path leaves nothing behind.
+        // No lock next to a file that is not ours: others may take it for theirs.
+        if fs::symlink_metadata(path).is_ok_and(|there| !there.file_type().is_socket()) {
+            return Err(Refusal::NotASocket(path.to_owned()));
+        }
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             let make = || DirBuilder::new().mode(0o755).create(folder);
             match rights::unmasked(make) {
@@ -162,8 +166,9 @@ mod tests {
         let folder = Folder::new();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("file"), "precious").unwrap();
-        assert!(matches!(Clients::listen(&at("file")), Err(Refusal::Socket(..))));
+        assert!(matches!(Clients::listen(&at("file")), Err(Refusal::NotASocket(_))));
         assert_eq!(fs::read_to_string(at("file")).unwrap(), "precious");
+        assert!(!at("file.lock").exists());
 
         let theirs = UnixListener::bind(at("theirs")).unwrap();
         assert!(matches!(Clients::listen(&at("theirs")), Err(Refusal::Socket(..))));

@@ -18,6 +18,8 @@ pub enum Refusal {
     NoTracepoint(&'static str),
     /// Another daemon has the socket.
     AnotherDaemon(PathBuf),
+    /// Something else is at the socket's path.
+    NotASocket(PathBuf),
     /// The socket could not be made.
     Socket(PathBuf, std::io::Error),
     /// The kernel does not list its CPUs.
@@ -51,6 +53,7 @@ impl Refusal {
             Refusal::AnotherDaemon(_) => {
                 "one is enough for the machine: `unc barrierd --status` shows it"
             }
+            Refusal::NotASocket(_) => "choose another path: --socket PATH",
             Refusal::Socket(..) => {
                 "choose a path in a folder that may be written to: --socket PATH"
             }
@@ -73,6 +76,9 @@ impl fmt::Display for Refusal {
             Refusal::NoTracepoint(name) => write!(f, "the kernel has no tracepoint {name}"),
             Refusal::AnotherDaemon(path) => {
                 write!(f, "another barrierd has the socket {}", path.display())
+            }
+            Refusal::NotASocket(path) => {
+                write!(f, "{} exists and is not a socket", path.display())
             }
             Refusal::Socket(path, error) => {
                 write!(f, "the socket {} cannot be made: {error}", path.display())

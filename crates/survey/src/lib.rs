@@ -115,6 +115,9 @@ impl Default for Plan {
     }
 }
 
+/// What a topic warns of in a build for debugging.
+const UNOPTIMISED: &str = "a build without optimisation: the survey's own code takes several times as long; measure with a release build";
+
 /// A part of the survey.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
@@ -234,6 +237,9 @@ pub fn measure(parts: &[Part], plan: &Plan) -> Survey {
         let before = groups.throttled();
         let mut topic = (part.measure)(&plan, &topics);
         topic.warnings.extend(groups.throttled().since(before).said());
+        if cfg!(debug_assertions) && !topic.rows.is_empty() {
+            topic.warnings.insert(0, UNOPTIMISED.to_owned());
+        }
         if (plan.is_over)() {
             topic.stopped_by = "interrupted";
             topic

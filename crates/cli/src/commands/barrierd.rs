@@ -117,6 +117,10 @@ impl Flags {
         let current = User::current();
         match User::named(&self.user) {
             _ if current.user != 0 => Ok(current),
+            Ok(user) if user.user == 0 => Err(Failure::new(
+                "the daemon would keep the rights of root",
+                "name another user: --user NAME",
+            )),
             Ok(user) => Ok(user),
             Err(_) => Err(refused(Refusal::NoUser(self.user.clone()))),
         }
@@ -217,7 +221,7 @@ impl Seen {
         let program =
             self.memory.facts.program_ns.map_or_else(|| "of unknown cost".to_owned(), duration);
         text += &format!(
-            "\nThe program in the kernel takes {program} a run; the daemon (process {}), {} of a CPU in {}.\n\
+            "\nThe program in the kernel takes {program} a run, as measured when the daemon started; the daemon (process {}), {} of a CPU in {}.\n\
              {} turns of its clock, {} visits to CPUs without interrupts.\n",
             self.memory.facts.pid,
             percent(self.daemon_share()),

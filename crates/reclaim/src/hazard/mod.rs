@@ -26,7 +26,12 @@
 
 /// Refuses types without a size, whose objects share an address: a hazard of one would keep all of them.
 const fn has_address<T>() {
-    const { assert!(size_of::<T>() > 0, "objects without a size cannot be told apart by a hazard") }
+    const {
+        assert!(
+            size_of::<T>() > 0,
+            "objects without a size cannot be told apart by a hazard: give the type a byte, or use epochs"
+        )
+    }
 }
 
 mod domain;

@@ -82,7 +82,8 @@ impl<T> Shared<T> {
 
 impl<T: Send + Sync + 'static> Shared<T> {
     /// Puts another object into the cell, or none, and retires the old one into `garbage`, which may free objects here
-    /// and now.
+    /// and now. The old one is kept until the domain's [`Limits`](crate::Limits) are reached, or until it collects: of
+    /// an object that leads to much memory, say how much ([`Self::replace_weighing`]), or collect after a replacement.
     #[cfg_attr(unc_model, track_caller)]
     pub fn replace(&self, new: Option<Box<T>>, garbage: &Domain) {
         self.replace_weighing(new, 0, garbage);
