@@ -35,9 +35,9 @@ fn line(topic: &Topic, part: &[&Row]) -> Option<String> {
         part.iter().copied().filter(|row| row.role == "subject" && row.ratio.is_some()).collect();
     compared.first()?;
     let (faster, others): (Vec<&Row>, Vec<&Row>) =
-        compared.into_iter().partition(|row| row.high.is_some_and(|high| high < 1.0));
+        compared.into_iter().partition(|row| row.is_faster());
     let (slower, open): (Vec<&Row>, Vec<&Row>) =
-        others.into_iter().partition(|row| row.low.is_some_and(|low| low > 1.0));
+        others.into_iter().partition(|row| row.is_slower());
     let (base, about) = (&baseline.name, heading(topic, part));
     let open = match (faster.len() + slower.len(), open.len()) {
         (0, _) => format!("nothing differs from {base} yet"),

@@ -131,6 +131,20 @@ pub struct Row {
     pub failed: Option<String>,
 }
 
+impl Row {
+    /// Whether its whole interval is below the baseline.
+    #[must_use]
+    pub fn is_faster(&self) -> bool {
+        self.high.is_some_and(|high| high < 1.0)
+    }
+
+    /// Whether its whole interval is above the baseline.
+    #[must_use]
+    pub fn is_slower(&self) -> bool {
+        self.low.is_some_and(|low| low > 1.0)
+    }
+}
+
 /// Percentiles of all hand-offs of a row together, in nanoseconds.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 pub struct HandOff {

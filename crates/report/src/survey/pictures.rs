@@ -95,8 +95,7 @@ fn heat_of_rows(
         }
         let own = found.ratio?;
         // What is not told apart from the baseline has no colour. Four times as long is as dark as it gets.
-        let is_apart =
-            found.low.is_some_and(|low| low > 1.0) || found.high.is_some_and(|high| high < 1.0);
+        let is_apart = found.is_faster() || found.is_slower();
         Some((number(own), if is_apart { own.log2() / 2.0 } else { 0.0 }))
     };
     let warm: Vec<Warm> = names
